@@ -1,0 +1,1 @@
+"""The catalogue: one architecture per file, found by :mod:`costlab.arch.registry`."""

@@ -1,0 +1,1 @@
+"""Measures a device's rates and keeps them. Importing this package needs no torch; workers do."""

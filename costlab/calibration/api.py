@@ -1,0 +1,159 @@
+"""Calibrate a device: measure its rates in a child process and keep the record."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from importlib import metadata
+from typing import Any
+
+import costlab
+from costlab.calibration.fit import TimedCase, tables, with_residuals
+from costlab.calibration.pricing import PricedOp
+from costlab.calibration.records import load_latest, save, staleness
+from costlab.calibration.suite import cases
+from costlab.devices import fingerprint
+from costlab.errors import MeasurementError
+from costlab.hardware.calibration_record import CalibrationRecord
+from costlab.i18n import _
+from costlab.measurement.point import PointSpec
+from costlab.measurement.process import Cancelled, Child
+
+__all__ = ["calibrate", "load_latest", "staleness"]
+
+_TIMEOUT_S = {"quickest": 180.0, "quick": 300.0, "full": 900.0}
+
+Progress = Callable[[str, float], None]
+
+
+def calibrate(
+    device: str = "cpu",
+    threads: int = 1,
+    dtype: str = "float32",
+    level: str = "quick",
+    *,
+    progress: Progress | None = None,
+    cancelled: Cancelled | None = None,
+    keep: bool = True,
+) -> CalibrationRecord:
+    """Measure a device's rates and launch costs.
+
+    Args:
+        device: "cpu", "cuda" or "cuda:N".
+        threads: threads of torch's operators.
+        dtype: floating-point type of the kernels.
+        level: "quickest" (about 10 s), "quick" (about 45 s) or "full" (about 3 minutes).
+        progress: called with what is being done and the share that is done.
+        cancelled: asked ten times a second.
+        keep: whether to write the record to CostLab's data folder.
+
+    Raises:
+        InputError: for a bad device, dtype, thread count or level.
+        MeasurementError: if the measuring process dies, takes too long, or is cancelled.
+    """
+    # A point without a program: checks device, dtype and threads as for any measurement.
+    PointSpec("", {}, dtype=dtype, device=device, threads=threads)
+    suite = cases(level)
+    start = time.monotonic()
+    request = {
+        "device": device, "threads": threads, "dtype": dtype, "level": level,
+        "parent": os.getpid(),
+    }  # fmt: skip
+    heard = _listen(request, len(suite), progress or (lambda _text, _share: None), cancelled)
+    timed = [
+        TimedCase(case, heard.ops[index], tuple(heard.times_s[index]))
+        for index, case in enumerate(suite)
+        if index in heard.times_s
+    ]
+    overheads = heard.overheads
+    shaped, bandwidth = tables(timed, overheads["bare_s"], overheads["bare_backward_s"])
+    record = CalibrationRecord(
+        device=device,
+        dtype=dtype,
+        threads=threads,
+        level=level,
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        environment=fingerprint(),
+        versions={
+            "costlab": costlab.__version__,
+            "torch": heard.torch,
+            "numpy": metadata.version("numpy"),
+        },
+        shaped=shaped,
+        bandwidth=bandwidth,
+        launch_s=overheads["launch_s"],
+        step_s=overheads["step_s"],
+        duration_s=time.monotonic() - start,
+        notes=tuple(
+            _("not measured: {name} {shape}: {reason}").format(
+                name=suite[index].name, shape=suite[index].shape, reason=reason
+            )
+            for index, reason in heard.skipped.items()
+        ),
+    )
+    record = with_residuals(record, timed)
+    if keep:
+        save(record)
+    return record
+
+
+@dataclass(slots=True)
+class _Heard:
+    """What the worker has said so far."""
+
+    ops: dict[int, tuple[PricedOp, ...]] = field(default_factory=dict)
+    times_s: dict[int, list[float]] = field(default_factory=dict)
+    skipped: dict[int, str] = field(default_factory=dict)
+    overheads: Mapping[str, Any] = field(default_factory=dict)
+    torch: str = ""
+
+
+def _listen(
+    request: Mapping[str, Any], count: int, progress: Progress, cancelled: Cancelled | None
+) -> _Heard:
+    child = Child("costlab.calibration.worker", request["threads"])
+    deadline = time.monotonic() + _TIMEOUT_S[request["level"]]
+    heard = _Heard()
+    answers = 0
+    progress(_("starting"), 0.0)
+    try:
+        child.send(request)
+        while (message := child.receive(deadline, cancelled)) is not None:
+            if message["kind"] == "done":
+                heard.torch = message["torch"]
+                progress(_("done"), 1.0)
+                return heard
+            answers += 1
+            _take(heard, message)
+            # Two rounds of all cases, then the overheads.
+            progress(_("measuring rates"), min(answers / (2 * count + 1), 0.99))
+        raise MeasurementError(
+            _("the calibration's process died"), given=child.complaint(),
+            advice=_("run costlab doctor"),
+        )  # fmt: skip
+    except TimeoutError:
+        raise MeasurementError(
+            _("the calibration did not end in time"), given=f"level {request['level']}",
+            advice=_("try level quickest, or a machine without other load"),
+        ) from None  # fmt: skip
+    except InterruptedError:
+        raise MeasurementError(_("the calibration was cancelled")) from None
+    finally:
+        child.close()
+
+
+def _take(heard: _Heard, message: Mapping[str, Any]) -> None:
+    if message["kind"] == "overheads":
+        heard.overheads = message
+        return
+    index = message["index"]
+    if message["kind"] == "skipped":
+        heard.skipped[index] = message["reason"]
+        heard.times_s.pop(index, None)
+        return
+    heard.times_s.setdefault(index, []).append(message["time_s"])
+    if "ops" in message:
+        heard.ops[index] = tuple(PricedOp.from_json(op) for op in message["ops"])

@@ -1,0 +1,283 @@
+"""The calls a calibration times, built from real torch functions. Needs torch.
+
+A builder takes a case's shape and returns a call without arguments. Inputs are random, never
+zeros, and the same buffers every time: a call finds them where the one before left them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from costlab.calibration.programs import PROGRAMS
+
+Action = Callable[[], object]
+_ROW = 512  # elements per row of softmax, norm, reductions, sort and FFT
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Maker:
+    """Makes tensors of one dtype on one device."""
+
+    dtype: torch.dtype
+    device: torch.device
+
+    def __call__(self, *shape: int, grad: bool = False) -> Tensor:
+        """Normal numbers; large tensors repeat a chunk, which is quicker to make."""
+        count = 1
+        for size in shape:
+            count *= size
+        chunk = torch.randn(min(count, _CHUNK), dtype=torch.float32)
+        values = chunk.repeat(-(-count // _CHUNK))[:count].reshape(shape)
+        return values.to(self.device, self.dtype).requires_grad_(grad)
+
+    def rows(self, elements: int) -> Tensor:
+        return self(elements // _ROW, _ROW)
+
+    def index(self, high: int, *shape: int) -> Tensor:
+        return torch.randint(high, shape, device=self.device)
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A call, in which autograd mode it runs, which phase it is and what to do before each.
+
+    ``stages`` are the call in parts, each with its phase.
+    """
+
+    action: Action
+    grad: bool = False
+    phase: str = "forward"
+    between: Callable[[], None] | None = None
+    stages: tuple[tuple[str, Action], ...] = ()
+
+    def parts(self) -> tuple[tuple[str, Action], ...]:
+        return self.stages or ((self.phase, self.action),)
+
+
+def build(name: str, shape: tuple[int, ...], dtype: str, device: str) -> Kernel:
+    """The kernel ``name`` at ``shape``."""
+    make = Maker(getattr(torch, dtype), torch.device(device))
+    if name in PROGRAMS:
+        program = PROGRAMS[name](shape, make.dtype, make.device)
+        return Kernel(
+            program.run,
+            grad=program.trains,
+            between=program.reset if program.trains else None,
+            stages=program.stages(),
+        )
+    if name in _GRADIENTS:
+        inputs, output = _GRADIENTS[name](make, *shape)
+        upstream = torch.randn_like(output)
+        return Kernel(
+            lambda: torch.autograd.grad(output, inputs, upstream, retain_graph=True),
+            grad=True,
+            phase="backward",
+        )
+    if name in _POINTWISE:
+        return Kernel(_pointwise(make, shape[0], _POINTWISE[name]))
+    return Kernel(_BUILDERS[name](make, *shape))
+
+
+def _pointwise(make: Maker, elements: int, function: Callable[[Tensor], object]) -> Action:
+    x = make(elements)
+    return lambda: function(x)
+
+
+_POINTWISE: dict[str, Callable[[Tensor], object]] = {
+    "add": lambda x: x + x,
+    "mul": lambda x: x * x,
+    "div": lambda x: x / x,
+    "exp": torch.exp,
+    "gelu": F.gelu,
+    "silu": F.silu,
+    "tanh": torch.tanh,
+    "sigmoid": torch.sigmoid,
+    "relu": F.relu,
+    "elu": F.elu,
+    "softplus": F.softplus,
+    "rsqrt": torch.rsqrt,
+    "pow": lambda x: x.pow(2),
+    "dropout": lambda x: torch.native_dropout(x, 0.1, True),
+    "clone": torch.clone,
+    "fill": lambda x: x.fill_(1.5),
+    "zeros": lambda x: torch.zeros(x.shape, dtype=x.dtype, device=x.device),
+}
+
+
+# -- forward kernels: each takes a maker and the dimensions of its shape --------------------------
+
+
+def _matmul(make: Maker, batch: int, m: int, k: int, n: int) -> Action:
+    if batch == 1:
+        a, b = make(m, k), make(k, n)
+        return lambda: torch.mm(a, b)
+    a, b = make(batch, m, k), make(batch, k, n)
+    return lambda: torch.bmm(a, b)
+
+
+def _attention(make: Maker, heads: int, n: int, m: int, width: int, causal: bool = False) -> Action:
+    q, k, v = make(1, heads, n, width), make(1, heads, m, width), make(1, heads, m, width)
+    return lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+
+
+def _lstm(make: Maker, batch: int, steps: int, width: int, hidden: int) -> Action:
+    module = torch.nn.LSTM(width, hidden, device=make.device, dtype=make.dtype)
+    x = make(steps, batch, width)
+    return lambda: module(x)
+
+
+def _convolution(
+    make: Maker, batch: int, channels: int, filters: int, length: int, kernel: int
+) -> Action:
+    x, weight = make(batch, channels, length), make(filters, channels, kernel)
+    return lambda: F.conv1d(x, weight, padding=kernel // 2)
+
+
+def _masked_fill(make: Maker, elements: int) -> Action:
+    x = make(elements)
+    mask = x > 0
+    return lambda: x.masked_fill(mask, -1.0)
+
+
+def _where(make: Maker, elements: int) -> Action:
+    x = make(elements)
+    mask = x > 0
+    return lambda: torch.where(mask, x, x)
+
+
+def _rowwise(function: Callable[[Tensor], object]) -> Callable[..., Action]:
+    def builder(make: Maker, elements: int) -> Action:
+        x = make.rows(elements)
+        return lambda: function(x)
+
+    return builder
+
+
+def _layer_norm(make: Maker, elements: int) -> Action:
+    x, weight, bias = make.rows(elements), make(_ROW), make(_ROW)
+    return lambda: F.layer_norm(x, (_ROW,), weight, bias)
+
+
+def _clone_heads(make: Maker, elements: int) -> Action:
+    """Bring (sequence, heads, 64) to (heads, sequence, 64), as every attention layer does."""
+    x = make(elements // _ROW, 8, 64).transpose(0, 1)
+    return lambda: x.contiguous()
+
+
+def _cat(make: Maker, elements: int) -> Action:
+    x = make.rows(elements // 2)
+    return lambda: torch.cat((x, x), dim=0)
+
+
+def _index_select(make: Maker, elements: int) -> Action:
+    x = make(elements // 64, 64)
+    index = make.index(x.shape[0], x.shape[0])
+    return lambda: x.index_select(0, index)
+
+
+def _gather(make: Maker, elements: int) -> Action:
+    x = make.rows(elements)
+    index = make.index(_ROW, *x.shape)
+    return lambda: x.gather(1, index)
+
+
+def _scatter_add(make: Maker, elements: int) -> Action:
+    x = make.rows(elements)
+    index = make.index(_ROW, *x.shape)
+    return lambda: x.scatter_add_(1, index, x)
+
+
+def _index_put(make: Maker, elements: int) -> Action:
+    x = make(elements // 64, 64)
+    index = make.index(x.shape[0], x.shape[0])
+    return lambda: x.index_put_((index,), x)
+
+
+def _fft(make: Maker, elements: int) -> Action:
+    # Half precision has no FFT on the CPU.
+    x = make.rows(elements).to(torch.promote_types(make.dtype, torch.float32))
+    return lambda: torch.fft.rfft(x)
+
+
+_BUILDERS: dict[str, Callable[..., Action]] = {
+    "matmul": _matmul,
+    "attention": _attention,
+    "attention_causal": functools.partial(_attention, causal=True),
+    "lstm": _lstm,
+    "convolution": _convolution,
+    "masked_fill": _masked_fill,
+    "where": _where,
+    "softmax": _rowwise(lambda x: torch.softmax(x, -1)),
+    "layer_norm": _layer_norm,
+    "sum": _rowwise(lambda x: x.sum(-1)),
+    "amax": _rowwise(lambda x: x.amax(-1)),
+    "cumsum": _rowwise(lambda x: x.cumsum(-1)),
+    "clone_heads": _clone_heads,
+    "cat": _cat,
+    "index_select": _index_select,
+    "gather": _gather,
+    "scatter_add": _scatter_add,
+    "index_put": _index_put,
+    "sort": _rowwise(lambda x: x.sort(-1)),
+    "topk": _rowwise(lambda x: x.topk(8, -1)),
+    "fft": _fft,
+}
+
+
+# -- backward kernels: inputs that require gradients, and the output to start from ----------------
+
+Gradient = tuple[tuple[Tensor, ...], Tensor]
+
+
+def _attention_gradient(make: Maker, heads: int, n: int, m: int, width: int) -> Gradient:
+    q = make(1, heads, n, width, grad=True)
+    k, v = make(1, heads, m, width, grad=True), make(1, heads, m, width, grad=True)
+    return (q, k, v), F.scaled_dot_product_attention(q, k, v)
+
+
+def _lstm_gradient(make: Maker, batch: int, steps: int, width: int, hidden: int) -> Gradient:
+    module = torch.nn.LSTM(width, hidden, device=make.device, dtype=make.dtype)
+    x = make(steps, batch, width, grad=True)
+    output: Tensor = module(x)[0]
+    return (x, *module.parameters()), output
+
+
+def _convolution_gradient(
+    make: Maker, batch: int, channels: int, filters: int, length: int, kernel: int
+) -> Gradient:
+    x = make(batch, channels, length, grad=True)
+    weight = make(filters, channels, kernel, grad=True)
+    return (x, weight), F.conv1d(x, weight, padding=kernel // 2)
+
+
+def _gelu_gradient(make: Maker, elements: int) -> Gradient:
+    x = make(elements, grad=True)
+    return (x,), F.gelu(x)
+
+
+def _softmax_gradient(make: Maker, elements: int) -> Gradient:
+    x = make(elements // _ROW, _ROW, grad=True)
+    return (x,), torch.softmax(x, -1)
+
+
+def _layer_norm_gradient(make: Maker, elements: int) -> Gradient:
+    x = make(elements // _ROW, _ROW, grad=True)
+    weight, bias = make(_ROW, grad=True), make(_ROW, grad=True)
+    return (x, weight, bias), F.layer_norm(x, (_ROW,), weight, bias)
+
+
+_GRADIENTS: dict[str, Callable[..., Gradient]] = {
+    "attention_backward": _attention_gradient,
+    "lstm_backward": _lstm_gradient,
+    "convolution_backward": _convolution_gradient,
+    "gelu_backward": _gelu_gradient,
+    "softmax_backward": _softmax_gradient,
+    "layer_norm_backward": _layer_norm_gradient,
+}

@@ -1,0 +1,106 @@
+"""The child process of a calibration: times every case in rounds and sends what it sees.
+
+``python -m costlab.calibration.worker`` reads one request on stdin and writes JSON lines:
+``"case"`` messages (the first round's with the operators of the case), one ``"overheads"``, and
+``"done"``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import torch
+
+from costlab.calibration.kernels import Kernel, build
+from costlab.calibration.overheads import measure_overheads
+from costlab.calibration.pricing import price_records
+from costlab.calibration.suite import Case, cases
+from costlab.errors import DerivationError
+from costlab.measurement.timing import Stopwatch, TimingPlan, time_process, wall_clock
+from costlab.measurement.worker import die_with_parent
+from costlab.trace.tracker import Tracker
+
+ROUNDS = 2
+_WINDOW_S = {"quickest": 0.015, "quick": 0.03, "full": 0.2}
+
+
+def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -> None:
+    """Time all cases of ``request["level"]``, every second round backwards.
+
+    A case that this device has no kernel or memory for, or an operator of which has no cost
+    rule, is sent as "skipped" with the reason.
+    """
+    torch.manual_seed(1)
+    torch.set_num_threads(request["threads"])
+    device = torch.device(request["device"])
+    stopwatch = _stopwatch(device)
+    window_s = _WINDOW_S[request["level"]]
+    plan = TimingPlan(
+        warmup_s=window_s, min_samples=3, min_time_s=window_s, max_time_s=8 * window_s
+    )
+    suite = list(enumerate(cases(request["level"])))
+    skipped: set[int] = set()
+    for turn in range(ROUNDS):
+        for index, case in suite if turn % 2 == 0 else reversed(suite):
+            if index in skipped:
+                continue
+            try:
+                message = _time(case, request, plan, stopwatch, with_ops=turn == 0)
+            except (RuntimeError, MemoryError, DerivationError) as error:
+                skipped.add(index)
+                message = {"kind": "skipped", "reason": str(error).splitlines()[0][:300]}
+            send({**message, "index": index, "turn": turn})
+    overheads = measure_overheads(device, getattr(torch, request["dtype"]), stopwatch, window_s)
+    send({"kind": "overheads", **asdict(overheads)})
+    send({"kind": "done", "torch": torch.__version__})
+
+
+def _time(
+    case: Case, request: Mapping[str, Any], plan: TimingPlan, stopwatch: Stopwatch, with_ops: bool
+) -> dict[str, Any]:
+    kernel = build(case.kernel, case.shape, request["dtype"], request["device"])
+    message: dict[str, Any] = {"kind": "case"}
+    with torch.set_grad_enabled(kernel.grad):
+        if with_ops:
+            message["ops"] = [asdict(op) for op in traced(kernel, request["device"])]
+        if kernel.between is not None:
+            kernel.between()
+        timing = time_process(kernel.action, plan, stopwatch, kernel.between)
+    return {**message, "time_s": timing.median_s, "relative_iqr": timing.relative_iqr}
+
+
+def traced(kernel: Kernel, device: str) -> Any:
+    """The operators that one call of ``kernel`` runs, with their cost."""
+    tracker = Tracker()
+    for phase, action in kernel.parts():
+        tracker.phase = phase
+        with tracker:
+            action()
+    tracker.close()
+    return price_records(tracker.ops, "cuda" if device.startswith("cuda") else "cpu")
+
+
+def _stopwatch(device: torch.device) -> Stopwatch:
+    if device.type == "cuda":
+        from costlab.measurement.cuda import CudaStopwatch
+
+        return CudaStopwatch(device)
+    return wall_clock
+
+
+def main() -> None:
+    """Serve one request with stdout reserved for the protocol."""
+    protocol = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    request = json.loads(sys.stdin.readline())
+    die_with_parent(request["parent"])
+    run(request, lambda message: print(json.dumps(message), file=protocol, flush=True))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,236 @@
+"""What commands share: the parser's behaviour, words and sizes, tables, JSON and progress."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
+
+from costlab.errors import InputError
+from costlab.i18n import _
+from costlab.symbols import is_assignment, parse_sizes, single
+
+MODES = ("forward", "train", "prefill", "decode")
+DTYPES = ("float64", "float32", "bfloat16", "float16")
+BACKENDS = ("cpu", "cuda", "math")
+SCOPES = ("layer", "core")
+
+_FLAGS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
+
+Subparsers = Any  # argparse keeps the class of subparsers to itself
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, and whose ``--help`` keeps examples as written."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        options.setdefault("allow_abbrev", False)
+        super().__init__(**options)
+
+    def error(self, message: str) -> NoReturn:
+        """Raise what argparse has to say as bad input."""
+        raise InputError(message, advice=_("see {prog} --help").format(prog=self.prog))
+
+
+def add_command(
+    subparsers: Subparsers,
+    name: str,
+    run: Callable[[argparse.Namespace], int],
+    *,
+    help: str,
+    examples: Sequence[str],
+    json: bool = True,
+) -> Parser:
+    """Add a command with ``--quiet`` and, where it returns data, ``--json``."""
+    title = _("example") if len(examples) == 1 else _("examples")
+    parser: Parser = subparsers.add_parser(
+        name,
+        help=help,
+        description=help[:1].upper() + help[1:] + ".",
+        epilog=f"{title}:\n" + "\n".join(f"  {example}" for example in examples),
+    )
+    parser.set_defaults(run=run)
+    parser.add_argument("--quiet", action="store_true", help=_("no progress on stderr"))
+    if json:
+        parser.add_argument("--json", action="store_true", help=_("JSON on stdout"))
+    return parser
+
+
+def add_words(parser: Parser, metavar: str, help: str) -> None:
+    """Add the words of a command: targets and ``name=value`` sizes in any order."""
+    parser.add_argument("words", nargs="*", metavar=metavar, help=help)
+
+
+def add_program(parser: Parser, *, dtype: bool = True, backend: bool = False) -> None:
+    """Add the options that say which program of a module is meant."""
+    parser.add_argument(
+        "--mode", choices=MODES, default="forward", help=_("which run (default: forward)")
+    )
+    if dtype:
+        parser.add_argument(
+            "--dtype", choices=DTYPES, default="float32", help=_("element type (default: float32)")
+        )
+    if backend:
+        parser.add_argument(
+            "--backend", choices=BACKENDS, default="cpu", help=_("whose operators (default: cpu)")
+        )
+
+
+def add_store(parser: Parser) -> None:
+    """Add ``--store``, the file of runs."""
+    parser.add_argument(
+        "--store",
+        type=Path,
+        metavar="FILE",
+        help=_("file of runs (default: in $COSTLAB_HOME, else in the user's data folder)"),
+    )
+
+
+def add_settings(parser: Parser) -> None:
+    """Add ``--set``, which fixes a size or a flag of the architecture."""
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help=_("fix a size or a flag: h=8, causal=yes (may be repeated)"),
+    )
+
+
+def split_words(words: Iterable[str]) -> tuple[list[str], dict[str, tuple[int, ...]]]:
+    """Separate targets from sizes.
+
+    Raises:
+        SizeError: if a size is not a positive integer, a list or a range of them.
+    """
+    words = list(words)
+    targets = [word for word in words if not is_assignment(word)]
+    return targets, parse_sizes(word for word in words if is_assignment(word))
+
+
+def require_targets(targets: Sequence[str], least: int, most: int | None, what: str) -> None:
+    """Raise ``InputError`` unless there are ``least`` to ``most`` targets."""
+    if len(targets) < least or (most is not None and len(targets) > most):
+        raise InputError(
+            _("wrong number of targets"),
+            given=" ".join(targets) or _("none"),
+            allowed=what,
+            advice=_("`costlab list` names the architectures"),
+        )
+
+
+def parsed(parse: Callable[[str], Any], option: str, text: str) -> Any:
+    """Return ``parse(text)``, its ``ValueError`` worded as bad input of ``option``."""
+    try:
+        return parse(text)
+    except ValueError as error:
+        raise InputError(
+            _("cannot read {option}").format(option=option), given=str(error)
+        ) from None
+
+
+def print_json(data: object, *, indent: int | None = 2) -> None:
+    """Print ``data`` as JSON; exact fractions become numbers."""
+    print(json.dumps(data, indent=indent, ensure_ascii=False, default=_plain, allow_nan=False))
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Fraction):
+        return value.numerator if value.denominator == 1 else float(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if hasattr(value, "item"):  # a number of numpy's
+        return value.item()
+    raise TypeError(f"{type(value).__name__} is not plain data")
+
+
+def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: str = "") -> str:
+    """Text of aligned columns.
+
+    Args:
+        headers: titles of the columns.
+        rows: the cells, as text.
+        right: one character for each column, "r" for columns flushed right (numbers).
+    """
+    cells = [list(headers), *(list(row) for row in rows)]
+    widths = [max(len(row[i]) for row in cells) for i in range(len(headers))]
+    sides = right.ljust(len(headers), "l")
+    lines = [
+        "  ".join(
+            cell.rjust(width) if side == "r" else cell.ljust(width)
+            for cell, width, side in zip(row, widths, sides, strict=True)
+        ).rstrip()
+        for row in cells
+    ]
+    return "\n".join(lines)
+
+
+class Progress:
+    """One line on stderr that rewrites itself; silent when stderr is no terminal or on request."""
+
+    def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
+        self._stream = stream or sys.stderr
+        self._enabled = not quiet and self._stream.isatty()
+        self._width = 0
+
+    def __call__(self, text: str) -> None:
+        """Show ``text`` in place of what was shown before."""
+        if self._enabled:
+            text = text[:100]
+            self._stream.write("\r" + text.ljust(self._width))
+            self._stream.flush()
+            self._width = len(text)
+
+    def clear(self) -> None:
+        """Remove the line."""
+        if self._enabled and self._width:
+            self._stream.write("\r" + " " * self._width + "\r")
+            self._stream.flush()
+            self._width = 0
+
+
+@contextmanager
+def cancellable() -> Iterator[Callable[[], bool]]:
+    """Turn the first Ctrl-C into a question that answers True; the second one interrupts.
+
+    Child processes are thus ended in order, and what is measured already is kept.
+    """
+    asked = False
+
+    def ask(_signal: int, _frame: object) -> None:
+        nonlocal asked
+        if asked:
+            raise KeyboardInterrupt
+        asked = True
+
+    previous = signal.signal(signal.SIGINT, ask)
+    try:
+        yield lambda: asked
+    finally:
+        signal.signal(signal.SIGINT, previous)
+
+
+def parse_options(settings: Iterable[str]) -> tuple[dict[str, int], dict[str, bool]]:
+    """Separate ``--set`` values into sizes (``h=8``) and flags (``causal=yes``).
+
+    Raises:
+        InputError: if a value is neither.
+    """
+    sizes: dict[str, int] = {}
+    flags: dict[str, bool] = {}
+    for setting in settings:
+        name, equals, text = setting.partition("=")
+        if not equals:
+            raise InputError(_("--set takes name=value"), given=setting, allowed="h=8, causal=yes")
+        if text.lower() in _FLAGS:
+            flags[name] = _FLAGS[text.lower()]
+        else:
+            sizes |= single(parse_sizes([setting]))
+    return sizes, flags

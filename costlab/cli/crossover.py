@@ -1,0 +1,162 @@
+"""``costlab crossover``: where B overtakes A, how large a size may get, which term rules."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from costlab.cli.common import (
+    Progress,
+    Subparsers,
+    add_command,
+    add_program,
+    add_settings,
+    add_words,
+    parse_options,
+    parsed,
+    print_json,
+    require_targets,
+    split_words,
+)
+from costlab.cli.predict import add_machine
+from costlab.i18n import _
+from costlab.symbols import single
+from costlab.units import format_count, parse_bytes, parse_seconds
+
+if TYPE_CHECKING:
+    from costlab.prediction.crossover import Ceiling, Crossover, TermTurn
+
+METRICS = ("time", "flop", "bytes", "memory", "energy")
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command."""
+    parser = add_command(
+        subparsers,
+        "crossover",
+        run,
+        help=_("where B overtakes A; with A alone the largest size that fits and is fast enough"),
+        examples=[
+            "costlab crossover full_attention lstm --over n d=512 --metric flop",
+            "costlab crossover full_attention --over n d=512 --device L4 --within 100ms",
+            "costlab crossover transformer_block --over n d=512 --metric flop --terms",
+        ],
+    )
+    add_words(parser, "A [B] NAME=VALUE", _("one or two architectures, and the other sizes"))
+    parser.add_argument("--over", required=True, metavar="NAME", help=_("the size that varies"))
+    parser.add_argument("--metric", choices=METRICS, default="time", help=_("default: time"))
+    parser.add_argument("--fits", metavar="BYTES", help=_("memory limit, e.g. 24GiB"))
+    parser.add_argument("--within", metavar="TIME", help=_("time limit, e.g. 100ms"))
+    parser.add_argument(
+        "--terms", action="store_true", help=_("where one term overtakes all the others")
+    )
+    add_program(parser)
+    add_settings(parser)
+    add_machine(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Solve for the crossovers, ceilings and terms."""
+    from costlab.cli.programs import load_machine, load_program
+    from costlab.prediction.crossover import SCHEMA, ceiling, crossovers, term_turn
+
+    targets, words = split_words(args.words)
+    require_targets(targets, 1, 2, _("one or two architectures or FILE.py:FACTORY"))
+    fixed, flags = parse_options(args.set)
+    sizes = {**single(words), **fixed}
+    fits = None if args.fits is None else parsed(parse_bytes, "--fits", args.fits)
+    within = None if args.within is None else parsed(parse_seconds, "--within", args.within)
+    limited = fits is not None or within is not None
+    wants_ceiling = limited or (len(targets) == 1 and not args.terms)
+    needs_machine = args.metric == "time" and len(targets) == 2
+    needs_machine |= wants_ceiling and (within is not None or fits is None)
+    machine = load_machine(args.device, args.dtype, args.threads) if needs_machine else None
+    progress = Progress(args.quiet)
+    programs = [
+        load_program(target, args.mode, args.dtype, flags=flags, progress=progress)
+        for target in targets
+    ]
+    progress.clear()
+    turned: list[Crossover] = []
+    if len(programs) == 2:
+        turned = crossovers(programs[0], programs[1], args.over, sizes, machine, args.metric)
+    ceilings: list[Ceiling] = []
+    if wants_ceiling:
+        ceilings = [
+            ceiling(program, args.over, sizes, machine, fits_bytes=fits, within_s=within)
+            for program in programs
+        ]
+    terms: list[TermTurn] = []
+    if args.terms:
+        found = [term_turn(program, args.over, sizes, args.metric) for program in programs]
+        terms = [turn for turn in found if turn is not None]
+    if args.json:
+        data = {"schema": SCHEMA, "crossovers": [one.to_json() for one in turned]}
+        data["ceilings"] = [one.to_json() for one in ceilings]
+        data["terms"] = [one.to_json() for one in terms]
+        print_json(data)
+        return 0
+    if len(programs) == 2:
+        _show_crossovers(turned, targets, args)
+    for one in ceilings:
+        _show_ceiling(one)
+    if args.terms:
+        _show_terms(terms, args)
+    return 0
+
+
+def _show_crossovers(found: list[Crossover], targets: list[str], args: argparse.Namespace) -> None:
+    if not found:
+        text = _("{a} and {b} never change their order over {name} in {metric}")
+        print(text.format(a=targets[0], b=targets[1], name=args.over, metric=args.metric))
+    for one in found:
+        low, high = one.interval
+        bounds = _("the intervals overlap for {low} .. {high}").format(
+            low=_("all below") if low is None else format_count(low),
+            high=_("all above") if high is None else format_count(high),
+        )
+        text = _("from {name} = {at} on {cheaper} is cheaper in {metric}  ({bounds})")
+        print(
+            text.format(
+                name=one.variable,
+                at=format_count(one.at),
+                cheaper=one.cheaper,
+                metric=one.metric,
+                bounds=bounds if low != high else _("exact"),
+            )
+        )
+
+
+def _show_ceiling(one: Ceiling) -> None:
+    if one.at is None and one.binds:
+        text = _("{name}: no {variable} is small enough; {binds} binds")
+    elif one.at is None:
+        text = _("{name}: no limit is reached")
+    else:
+        text = _("{name}: {variable} up to {at}; {binds} binds first")
+    at = "" if one.at is None else format_count(one.at)
+    print(text.format(name=one.architecture, variable=one.variable, at=at, binds=one.binds))
+    for metric, limit in one.by.items():
+        if limit is not None:
+            print(_("  by {metric}: {at}").format(metric=metric, at=format_count(limit)))
+
+
+def _show_terms(found: list[TermTurn], args: argparse.Namespace) -> None:
+    from costlab.cli.pretty import formula
+    from costlab.formulas.text import parse
+
+    if not found:
+        print(_("no term overtakes the rest over {name}").format(name=args.over))
+    for one in found:
+        exact = f" = {formula(parse(one.exact))}" if one.exact else ""
+        text = _("{name}: from {variable}{exact} = {at} on {term} exceeds {rest}")
+        print(
+            text.format(
+                name=one.architecture,
+                variable=one.variable,
+                exact=exact,
+                at=format_count(round(one.at, 3)),
+                term=formula(parse(one.term)),
+                rest=formula(parse(one.rest)),
+            )
+        )

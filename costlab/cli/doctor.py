@@ -1,0 +1,169 @@
+"""``costlab doctor``: what on this machine stands in the way, and the command that fixes it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+from typing import TYPE_CHECKING
+
+from costlab.cli.common import Subparsers, add_command, print_json
+from costlab.i18n import _
+from costlab.units import format_value
+
+if TYPE_CHECKING:
+    from costlab.devices import Environment
+
+PASS, WARN, FAIL = "PASS", "WARN", "FAIL"
+_LEAST_MEMORY = 4 * 2**30
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """What was looked at, the verdict, what was found, and what to do (text, often a command)."""
+
+    name: str
+    verdict: str
+    found: str
+    fix: str = ""
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command."""
+    add_command(
+        subparsers,
+        "doctor",
+        run,
+        help=_("check this machine and say what to do about what is missing"),
+        examples=["costlab doctor"],
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print a line for each check; 1 if one failed."""
+    checks = list(_checks())
+    if args.json:
+        print_json({"schema": "costlab.doctor/1", "checks": [asdict(check) for check in checks]})
+    else:
+        for check in checks:
+            print(f"{check.verdict}  {check.name}: {check.found}")
+            if check.fix:
+                print(f"      -> {check.fix}")
+    return 1 if any(check.verdict == FAIL for check in checks) else 0
+
+
+def _checks() -> Iterator[Check]:
+    from costlab.devices import fingerprint
+
+    environment = fingerprint()
+    yield _python()
+    yield _torch(environment)
+    yield _processor(environment)
+    yield _memory(environment)
+    yield _gpu(environment)
+    yield _home()
+    yield from _app()
+
+
+def _python() -> Check:
+    found = f"{platform.python_implementation()} {platform.python_version()} ({sys.executable})"
+    return Check("Python", PASS, found)
+
+
+def _torch(environment: Environment) -> Check:
+    from importlib import metadata
+
+    if environment.torch is None:
+        return Check("torch", FAIL, _("not installed"), "pip install torch")
+    allowed = next(
+        text
+        for text in metadata.requires("costlab") or ()
+        if text.startswith("torch") and "extra" not in text
+    ).removeprefix("torch")
+    if not _within(environment.torch, allowed):
+        return Check("torch", FAIL, environment.torch, f'pip install "torch{allowed}"')
+    return Check("torch", PASS, environment.torch)
+
+
+def _within(version: str, allowed: str) -> bool:
+    """Whether a release lies in a range written with ``>=`` and ``<``."""
+
+    def release(text: str) -> tuple[int, ...]:
+        return tuple(map(int, re.findall(r"\d+", text.partition("+")[0])))
+
+    return all(
+        release(version) >= release(bound) if sign == ">=" else release(version) < release(bound)
+        for sign, bound in re.findall(r"(>=|<)([\d.]+)", allowed)
+    )
+
+
+def _processor(environment: Environment) -> Check:
+    usable = len(environment.affinity)
+    if environment.cgroup_cpus is not None:
+        usable = min(usable, max(int(environment.cgroup_cpus), 1))
+    found = _("{cpu}, {usable} of {all} logical CPUs usable").format(
+        cpu=environment.cpu, usable=usable, all=environment.logical_cores
+    )
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    if load > usable:
+        found += _(", load {load:.1f}").format(load=load)
+        return Check(
+            _("processor"), WARN, found, _("measure when nothing else runs; timings are noisy now")
+        )
+    return Check(_("processor"), PASS, found)
+
+
+def _memory(environment: Environment) -> Check:
+    limit = environment.memory_bytes
+    if environment.cgroup_memory_bytes:
+        limit = min(limit, environment.cgroup_memory_bytes)
+    found = format_value(limit, "B")
+    if limit < _LEAST_MEMORY:
+        return Check(_("memory"), WARN, found, _("large sizes will not fit; keep b and n small"))
+    return Check(_("memory"), PASS, found)
+
+
+def _gpu(environment: Environment) -> Check:
+    if not environment.gpus:
+        reason = environment.reasons.get("gpus", _("none"))
+        return Check("GPU", PASS, _("none usable ({reason}); CPU only").format(reason=reason))
+    names = ", ".join(f"{gpu.name} (driver {gpu.driver})" for gpu in environment.gpus)
+    if environment.torch and environment.torch.endswith("+cpu"):
+        return Check(
+            "GPU", WARN, _("{names}, but this torch has no CUDA").format(names=names),
+            _("install a CUDA build of torch: https://pytorch.org/get-started/locally"),
+        )  # fmt: skip
+    return Check("GPU", PASS, names)
+
+
+def _home() -> Check:
+    from costlab.store import home
+
+    folder = home()
+    existing = next(path for path in (folder, *folder.parents) if path.exists())
+    if not os.access(existing, os.W_OK):
+        return Check(
+            _("data folder"), FAIL, _("{path} cannot be written").format(path=folder),
+            _("set COSTLAB_HOME to a folder of yours"),
+        )  # fmt: skip
+    return Check(_("data folder"), PASS, str(folder))
+
+
+def _app() -> Iterator[Check]:
+    fix = 'pip install "costlab[gui]"'
+    if find_spec("PySide6") is None:
+        yield Check("Qt", WARN, _("not installed; only the app needs it"), fix)
+        return
+    from importlib import metadata
+
+    version = metadata.version("PySide6-Essentials")
+    yield Check("Qt", PASS, version)
+    if sys.platform.startswith("linux") and not (
+        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
+    ):
+        yield Check(_("display"), WARN, _("none; the app needs one"), _("log in graphically"))

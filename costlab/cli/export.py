@@ -1,0 +1,36 @@
+"""``costlab export``: one run as a file."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from costlab.cli.common import Subparsers, add_command, add_store
+from costlab.i18n import _
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command."""
+    parser = add_command(
+        subparsers,
+        "export",
+        run,
+        help=_("write a run to a file: .json keeps everything, .csv has a row for each point"),
+        examples=["costlab export 20260102T030405-1a2b -o run.json"],
+        json=False,
+    )
+    parser.add_argument("run_name", metavar="RUN", help=_("name of the run"))
+    parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE")
+    add_store(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the file."""
+    from costlab.store import Store
+    from costlab.store.exchange import export_run
+    from costlab.store.home import default_store
+
+    with Store(args.store or default_store(), read_only=True) as store:
+        export_run(store, args.run_name, args.output)
+    print(_("wrote {path}").format(path=args.output))
+    return 0

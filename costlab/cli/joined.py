@@ -1,0 +1,73 @@
+"""A stored run joined with predictions for its points, or with another run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from costlab.cli.common import Progress
+from costlab.errors import InputError
+from costlab.i18n import _
+
+if TYPE_CHECKING:
+    from costlab.comparison.record import Comparison
+    from costlab.prediction.record import Prediction
+
+LATEST = "latest"
+Point = dict[str, Any]
+
+
+def load_points(path: Path | None, run: str) -> tuple[str, list[Point]]:
+    """The name and the points of ``run``; "latest" is the run begun last.
+
+    Raises:
+        InputError: if the store is empty or cannot be opened.
+        UnknownNameError: if it has no such run.
+    """
+    from costlab.store import Store
+    from costlab.store.home import default_store
+
+    path = path or default_store()
+    if not path.exists():
+        raise InputError(
+            _("there are no runs yet"), given=str(path), advice=_("measure one: costlab profile")
+        )
+    with Store(path, read_only=True) as store:
+        if run == LATEST:
+            known = store.runs()
+            if not known:
+                raise InputError(
+                    _("there are no runs yet"),
+                    given=str(path),
+                    advice=_("measure one: costlab profile"),
+                )
+            run = known[-1].run
+        return run, store.points(run)
+
+
+def predict_points(points: Sequence[Point], progress: Progress) -> list[Prediction]:
+    """A prediction on this machine for every point, from its calibration."""
+    from costlab.cli.programs import load_machine, load_program
+    from costlab.prediction.api import predict
+
+    found = []
+    for point in points:
+        machine = load_machine(point["device"], point["dtype"], point["threads"])
+        program = load_program(
+            point["architecture"],
+            point["mode"],
+            point["dtype"],
+            flags=point.get("options"),
+            progress=progress,
+        )
+        found.append(predict(program, point["sizes"], machine, threads=point["threads"]))
+    progress.clear()
+    return found
+
+
+def compare_run(run: str, points: Sequence[Point], progress: Progress) -> Comparison:
+    """Points of ``run`` beside the predictions for them."""
+    from costlab.comparison.api import compare
+
+    return compare(points, predict_points(points, progress), run)

@@ -1,0 +1,73 @@
+"""``costlab list``: the catalogue, and with ``--table`` what each entry costs at one size."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import asdict
+from typing import Any
+
+from costlab.arch.spec import ArchitectureSpec
+from costlab.cli.common import Subparsers, add_command, add_words, print_json, table
+from costlab.cli.common import split_words as split
+from costlab.errors import InputError
+from costlab.i18n import _
+
+KINDS = ("architecture", "block", "position", "technique", "model")
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command."""
+    parser = add_command(
+        subparsers,
+        "list",
+        run,
+        help=_("architectures, blocks, positions, techniques and models"),
+        examples=["costlab list", "costlab list --table n=4k d=512"],
+    )
+    add_words(parser, "NAME=VALUE", _("sizes for --table"))
+    parser.add_argument("--kind", choices=KINDS, help=_("only this kind"))
+    parser.add_argument(
+        "--table", action="store_true", help=_("order, FLOP, peak, steps, decode cost and state")
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """List the catalogue."""
+    from costlab.arch import registry
+
+    targets, sizes = split(args.words)
+    if targets or (sizes and not args.table):
+        raise InputError(
+            _("list takes sizes for --table only"),
+            given=" ".join(args.words),
+            advice=_("costlab list --table n=4k d=512"),
+        )
+    specs = [registry.spec(name) for name in registry.names()]
+    specs = [spec for spec in specs if args.kind in (None, spec.kind)]
+    if args.table:
+        from costlab.cli.cost_table import show_table
+
+        return show_table(specs, sizes, as_json=args.json, quiet=args.quiet)
+    if args.json:
+        data = [_plain(spec) for spec in specs]
+        print_json({"schema": "costlab.list/1", "architectures": data})
+        return 0
+    rows = [
+        (
+            spec.name,
+            spec.kind,
+            spec.family,
+            " ".join(spec.symbols),
+            " ".join(spec.modes),
+            spec.title,
+        )
+        for spec in specs
+    ]
+    print(table((_("name"), _("kind"), _("family"), _("sizes"), _("modes"), _("title")), rows))
+    return 0
+
+
+def _plain(spec: ArchitectureSpec) -> dict[str, Any]:
+    data = asdict(spec)
+    data["claims"] = [asdict(claim) for claim in spec.claims]
+    return data

@@ -1,0 +1,119 @@
+"""``costlab map``: the cheapest architecture in each cell of a grid of two sizes."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from costlab.cli.common import (
+    Progress,
+    Subparsers,
+    add_command,
+    add_program,
+    add_settings,
+    add_words,
+    parse_options,
+    print_json,
+    require_targets,
+    split_words,
+)
+from costlab.cli.crossover import METRICS
+from costlab.cli.predict import add_machine
+from costlab.errors import InputError
+from costlab.i18n import _
+from costlab.symbols import parse_values, single
+
+if TYPE_CHECKING:
+    from costlab.prediction.maps import WinnerMap
+
+_DEFAULT_RANGE = "64:64k:x2"
+_SIGNS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command."""
+    parser = add_command(
+        subparsers,
+        "map",
+        run,
+        help=_("winner map: the cheapest architecture over two sizes, undecided where too close"),
+        examples=[
+            "costlab map full_attention lstm --over n,d --metric flop",
+            "costlab map full_attention lstm --over n,d n=64:16k:x2 d=64:2k:x2 -o map.svg",
+        ],
+    )
+    add_words(parser, "ARCH|NAME=VALUES", _("what to compare; ranges of the two sizes; others"))
+    parser.add_argument("--over", required=True, metavar="X,Y", help=_("the two sizes that vary"))
+    parser.add_argument("--metric", choices=METRICS, default="time", help=_("default: time"))
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help=_(".svg or .json"))
+    add_program(parser)
+    add_settings(parser)
+    add_machine(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compute the map; print it or write it to a file."""
+    import numpy as np
+
+    from costlab.cli.programs import load_machine, load_program
+    from costlab.prediction.maps import winner_map
+
+    if args.output is not None and args.output.suffix not in (".svg", ".json"):
+        raise InputError(_("unknown format"), given=str(args.output), allowed=".svg, .json")
+    targets, words = split_words(args.words)
+    require_targets(targets, 2, len(_SIGNS), _("two or more architectures or FILE.py:FACTORY"))
+    over = tuple(args.over.split(","))
+    if len(over) != 2 or over[0] == over[1]:
+        raise InputError(_("--over takes two sizes"), given=args.over, allowed="n,d")
+    fixed, flags = parse_options(args.set)
+    axes = [words.pop(name, ()) or parse_values(_DEFAULT_RANGE, name) for name in over]
+    sizes = {**single(words), **fixed}
+    machine = None
+    if args.metric == "time":
+        machine = load_machine(args.device, args.dtype, args.threads)
+    progress = Progress(args.quiet)
+    programs = [
+        load_program(target, args.mode, args.dtype, flags=flags, progress=progress)
+        for target in targets
+    ]
+    progress.clear()
+    x, y = (np.array(sorted(axis), dtype=float) for axis in axes)
+    found = winner_map(programs, (over[0], over[1]), x, y, sizes, machine, args.metric)
+    if args.output is None:
+        if args.json:
+            print_json(found.to_json())
+        else:
+            print(_text(found))
+        return 0
+    if args.output.suffix == ".json":
+        args.output.write_text(json.dumps(found.to_json(), indent=2) + "\n", encoding="utf-8")
+    else:
+        from costlab.figures.build import map_figure
+        from costlab.figures.svg import map_svg
+
+        args.output.write_text(map_svg(map_figure(found)), encoding="utf-8")
+    print(_("wrote {path}").format(path=args.output))
+    return 0
+
+
+def _text(found: WinnerMap) -> str:
+    """The map in letters, the largest y at the top."""
+    lines = [f"{_SIGNS[i]}  {name}" for i, name in enumerate(found.names)]
+    lines += [_("?  undecided"), _(".  outside the formulas"), ""]
+    width = max(len(f"{value:.0f}") for value in found.y)
+    for row in reversed(range(len(found.y))):
+        cells = " ".join(_sign(int(cell)) for cell in found.winner[row])
+        lines.append(f"{found.y[row]:>{width}.0f} | {cells}")
+    first, last = f"{found.x[0]:.0f}", f"{found.x[-1]:.0f}"
+    span = max(2 * len(found.x) - 1 - len(first) - len(last), 1)
+    lines.append(f"{' ' * width}   {first}{' ' * span}{last}")
+    lines.append(_("across: {x}, up: {y}; cheapest in {metric}").format(
+        x=found.x_name, y=found.y_name, metric=found.metric
+    ))  # fmt: skip
+    return "\n".join(lines)
+
+
+def _sign(cell: int) -> str:
+    return _SIGNS[cell] if cell >= 0 else "?" if cell == -1 else "."

@@ -1,0 +1,171 @@
+"""``costlab predict``: time, memory, FLOP and bytes at sizes on a machine."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from costlab.cli.common import (
+    Progress,
+    Subparsers,
+    add_command,
+    add_program,
+    add_settings,
+    add_words,
+    parse_options,
+    print_json,
+    require_targets,
+    split_words,
+    table,
+)
+from costlab.errors import SizeError
+from costlab.i18n import _
+from costlab.symbols import expand
+from costlab.units import format_count, format_percent, format_ratio, format_value
+
+if TYPE_CHECKING:
+    from costlab.prediction.record import Prediction
+
+_MORE_THAN = 1  # from two points on a table reads better than blocks
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command."""
+    parser = add_command(
+        subparsers,
+        "predict",
+        run,
+        help=_("time with its interval and limiter, memory, FLOP, bytes and energy"),
+        examples=[
+            "costlab predict full_attention n=4k d=512 --device L4",
+            "costlab predict full_attention lstm n=256:8k:x2 d=512 --mode train",
+        ],
+    )
+    add_words(parser, "ARCH|FILE.py:FACTORY|NAME=VALUES", _("what to predict, and its sizes"))
+    add_program(parser)
+    add_settings(parser)
+    add_machine(parser)
+
+
+def add_machine(parser: argparse.ArgumentParser) -> None:
+    """Add the options that choose the machine."""
+    parser.add_argument(
+        "--device",
+        default="this",
+        metavar="NAME",
+        help=_("a device profile, a .toml file, or `this` machine (default: this)"),
+    )
+    parser.add_argument("--threads", type=int, help=_("threads (default: those calibrated)"))
+
+
+def run(args: argparse.Namespace) -> int:
+    """Predict every combination of the sizes."""
+    from costlab.cli.programs import load_machine, load_program
+    from costlab.prediction.api import predict, to_json
+
+    targets, sizes = split_words(args.words)
+    require_targets(targets, 1, None, _("one or more architectures or FILE.py:FACTORY"))
+    fixed, flags = parse_options(args.set)
+    grid = {**sizes, **{name: (value,) for name, value in fixed.items()}}
+    machine = load_machine(args.device, args.dtype, args.threads)
+    progress = Progress(args.quiet)
+    found: list[Prediction] = []
+    for target in targets:
+        program = load_program(target, args.mode, args.dtype, flags=flags, progress=progress)
+        for point in expand(grid):
+            progress(f"{target} {' '.join(f'{k}={v}' for k, v in point.items())}")
+            try:
+                found.append(predict(program, point, machine, threads=args.threads))
+            except SizeError as error:
+                if len(targets) > 1:
+                    error.message = f"{target}: {error.message}"
+                raise
+    progress.clear()
+    if args.json:
+        print_json(to_json(found))
+    elif len(found) > _MORE_THAN:
+        print(_table(found))
+    else:
+        print(_block(found[0]))
+    return 0
+
+
+def _interval(prediction: Prediction) -> str:
+    low, high = prediction.time_interval_s
+    if low is None:
+        return _("unknown")
+    if high is None:
+        return _("at least {time}").format(time=format_value(low, "s"))
+    return f"{format_value(low, 's')} .. {format_value(high, 's')}"
+
+
+def _sizes(prediction: Prediction) -> str:
+    return " ".join(f"{name}={value}" for name, value in prediction.sizes.items())
+
+
+def _table(found: list[Prediction]) -> str:
+    rows = [
+        (
+            p.architecture,
+            _sizes(p),
+            format_value(p.time_s, "s"),
+            _interval(p),
+            p.limiter,
+            format_value(p.peak_bytes, "B"),
+            format_value(p.flop, "FLOP"),
+            format_value(p.bytes, "B"),
+        )
+        for p in found
+    ]
+    headers = (
+        _("name"), _("sizes"), _("time"), _("interval"), _("limiter"), _("peak"), "FLOP",
+        _("bytes"),
+    )  # fmt: skip
+    text = table(headers, rows, right="llrllrrr")
+    return "\n".join([_heading(found[0]), "", text, "", *_notes(found)])
+
+
+def _heading(p: Prediction) -> str:
+    return _("predicted: {mode} in {dtype} on {device}, {threads} thread(s), {basis}").format(
+        mode=p.mode, dtype=p.dtype, device=p.device, threads=p.threads, basis=p.basis
+    )
+
+
+def _block(p: Prediction) -> str:
+    total = sum(p.shares.values()) or 1.0
+    shares = ", ".join(
+        f"{name} {format_percent(share / total)}" for name, share in p.shares.items() if share
+    )
+    useful = ""
+    if p.flop_useful is not None and p.flop_useful != p.flop:
+        useful = _(" (useful: {flop})").format(flop=format_value(p.flop_useful, "FLOP"))
+    rows = [
+        (_("sizes"), _sizes(p)),
+        (_("time"), f"{format_value(p.time_s, 's')}  ({_interval(p)})"),
+        (_("limiter"), f"{p.limiter}  ({shares})"),
+        (_("peak memory"), format_value(p.peak_bytes, "B")),
+        (_("FLOP"), format_value(p.flop, "FLOP") + useful),
+        (_("bytes moved"), format_value(p.bytes, "B")),
+    ]
+    if p.state_bytes is not None:
+        rows.append((_("state"), format_value(p.state_bytes, "B")))
+    if p.steps is not None:
+        rows.append((_("dependent steps"), format_count(p.steps)))
+    energy = format_value(p.energy_j, "J") if p.energy_j is not None else p.energy_reason
+    rows.append((_("energy"), energy))
+    for name, factors in p.doubling.items():
+        if p.sizes[name] > 1 or name == "n":
+            text = ", ".join(f"{q} {format_ratio(f)}" for q, f in factors.items() if f is not None)
+            rows.append((_("doubling {name}").format(name=name), text))
+    width = max(len(label) for label, _text in rows)
+    lines = [f"  {label.ljust(width)}  {text}" for label, text in rows]
+    return "\n".join([f"{p.architecture}  {_heading(p)}", *lines, *_notes([p])])
+
+
+def _notes(found: list[Prediction]) -> list[str]:
+    assumptions = dict.fromkeys(text for p in found for text in p.assumptions)
+    lines = [f"  - {text}" for text in assumptions]
+    gaps = dict.fromkeys(gap for p in found for gap in p.gaps)
+    if gaps:
+        lines.append(_("  - NOT COUNTED, no rule: {gaps}").format(gaps=", ".join(gaps)))
+    return [_("assumptions"), *lines]

@@ -1,0 +1,165 @@
+"""``costlab profile``: a measured sweep, committed to the store point by point."""
+
+from __future__ import annotations
+
+import argparse
+import random
+from collections import Counter
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from costlab.cli.common import (
+    Progress,
+    Subparsers,
+    add_command,
+    add_program,
+    add_settings,
+    add_store,
+    add_words,
+    cancellable,
+    parse_options,
+    parsed,
+    print_json,
+    require_targets,
+    split_words,
+)
+from costlab.errors import InputError
+from costlab.i18n import _
+from costlab.units import format_value, parse_seconds
+
+if TYPE_CHECKING:
+    from costlab.measurement.point import PointResult, PointSpec
+    from costlab.store import Store
+    from costlab.sweep.plan import SweepPlan
+
+CANCELLED = 130
+_COLUMNS = "{status:9}  {time:>9}  {interval:>21}  {peak:>9}  {rss:>9}  {what}"
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command."""
+    parser = add_command(
+        subparsers,
+        "profile",
+        run,
+        help=_("measure architectures at sizes and store every point"),
+        examples=[
+            "costlab profile full_attention lstm n=256,512 d=64",
+            "costlab profile my_model.py:build n=128:1k:x2 --mode train --budget 2m",
+        ],
+    )
+    add_words(parser, "ARCH|FILE.py:FACTORY|NAME=VALUES", _("what to measure, and its sizes"))
+    add_program(parser)
+    add_settings(parser)
+    parser.add_argument("--device", default="cpu", help=_("cpu, cuda or cuda:N (default: cpu)"))
+    parser.add_argument("--threads", type=int, default=1, help=_("threads (default: 1)"))
+    parser.add_argument("--budget", metavar="TIME", help=_("for the whole sweep: 90, 2m, 1h"))
+    parser.add_argument("--repeats", type=int, default=3, help=_("timed processes (default: 3)"))
+    parser.add_argument(
+        "--resume", action="store_true", help=_("go on with the latest run of the same points")
+    )
+    add_store(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Measure the sweep."""
+    from costlab.store import Store
+    from costlab.store.home import default_store
+    from costlab.sweep.run import new_run, run_sweep
+
+    plan = _plan(args)
+    progress = Progress(args.quiet)
+    path = args.store or default_store()
+    counts: Counter[str] = Counter()
+    with Store(path) as store, cancellable() as cancelled:
+        name, plan = _earlier(store, plan) if args.resume else (new_run(), plan)
+
+        def show(spec: PointSpec, place: int, count: int) -> None:
+            progress(f"[{place + 1}/{count}] {spec.target} {_sizes(spec.sizes)}")
+
+        if not args.json:
+            print(_("run {run} in {path}").format(run=name, path=path))
+            print(_header())
+        results: Iterator[PointResult] = run_sweep(
+            plan, store, name, progress=show, cancelled=cancelled
+        )
+        for result in results:
+            progress.clear()
+            counts[result.status] += 1
+            if args.json:
+                print_json(result.to_json(), indent=None)
+            else:
+                print(_row(result), flush=True)
+        progress.clear()
+    if args.json:
+        summary = {"schema": "costlab.profile/1", "kind": "summary", "run": name}
+        print_json({**summary, "statuses": dict(counts), "store": str(path)}, indent=None)
+    elif not counts:
+        print(_("nothing left to measure"))
+    return CANCELLED if counts["cancelled"] else 0
+
+
+def _plan(args: argparse.Namespace) -> SweepPlan:
+    from costlab.sweep.plan import SweepPlan, expand
+
+    targets, sizes = split_words(args.words)
+    require_targets(targets, 1, None, _("one or more architectures or FILE.py:FACTORY"))
+    fixed, flags = parse_options(args.set)
+    grid = {**sizes, **{name: (value,) for name, value in fixed.items()}}
+    points = expand(
+        targets,
+        grid,
+        modes=[args.mode],
+        dtypes=[args.dtype],
+        device=args.device,
+        threads=args.threads,
+        options=flags,
+    )
+    budget_s = None if args.budget is None else parsed(parse_seconds, "--budget", args.budget)
+    return SweepPlan(
+        points, random.SystemRandom().randrange(2**31), repeats=args.repeats, budget_s=budget_s
+    )
+
+
+def _earlier(store: Store, plan: SweepPlan) -> tuple[str, SweepPlan]:
+    """The latest run that measures the points of ``plan``, with its own plan."""
+    from costlab.sweep.plan import SweepPlan
+
+    for info in reversed(store.runs()):
+        found = SweepPlan.from_json(info.plan)
+        if found.points == plan.points:
+            return info.run, found
+    raise InputError(
+        _("no run of these points to go on with"), advice=_("leave out --resume to begin one")
+    )
+
+
+def _sizes(sizes: Any) -> str:
+    return " ".join(f"{name}={value}" for name, value in sizes.items())
+
+
+def _header() -> str:
+    return _COLUMNS.format(
+        status=_("status"),
+        time=_("time"),
+        interval=_("interval"),
+        peak=_("peak"),
+        rss=_("resident"),
+        what=_("what"),
+    )
+
+
+def _row(result: PointResult) -> str:
+    low, high = result.time_interval_s or (None, None)
+    interval = "" if low is None else f"{format_value(low, 's')} .. {format_value(high, 's')}"
+    why = next(iter(result.reasons.values()), "") if result.time_s is None else ""
+    what = f"{result.architecture} {result.mode} {_sizes(result.sizes)}"
+    notes = ", ".join(part for part in (*result.flags, why) if part)
+    return _COLUMNS.format(
+        status=result.status,
+        time=format_value(result.time_s, "s"),
+        interval=interval,
+        peak=format_value(result.peak_bytes, "B"),
+        rss=format_value(result.rss_peak_bytes, "B"),
+        what=f"{what}  ({notes})" if notes else what,
+    )

@@ -1,0 +1,1 @@
+"""Predictions joined with measured points: errors, exponents, crossovers, verdicts."""

@@ -1,0 +1,228 @@
+"""Lines up the operator sequences of several traces of one program, loops re-rolled.
+
+Where the sequences are equal every operator is its own slot. Where they grow with one size (the
+trip count), the repeated runs are found from the points at which a longer and a shorter sequence
+diverge; each run's first and last passes become literal slots of their own, since they differ
+(no gradient reaches the initial state, nothing has been accumulated yet), and the passes between
+share one slot per operator of the body.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+from costlab.errors import DerivationError
+from costlab.trace.records import OpRecord, Trace
+
+PEEL = 1  # passes at each end that are kept as literals
+_DIGITS = re.compile(r"(?<![A-Za-z_])\d+(?![A-Za-z_])")
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One operator of the aligned program.
+
+    ``at[i]`` is the operator's index in trace i (literal), or the indices of the passes
+    ``PEEL .. trips-1-PEEL`` in order (inside a loop, where ``loop`` is the loop's number).
+    """
+
+    at: tuple[tuple[int, ...], ...]
+    loop: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class LoopRun:
+    """A repeated run: ``offset`` passes more than the trip count has (may be negative)."""
+
+    period: int
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Slots in program order; slots of one loop body are adjacent."""
+
+    slots: tuple[Slot, ...]
+    loops: tuple[LoopRun, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Literal:
+    tokens: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Repeat:
+    body: tuple[int, ...]
+    offset: int
+
+
+_Piece = _Literal | _Repeat
+
+
+def plain_module(path: str) -> str:
+    """A module path with the numbers of repeated submodules made equal: "layers.#.attention"."""
+    return _DIGITS.sub("#", path)
+
+
+def token(record: OpRecord) -> tuple[Hashable, ...]:
+    """The record's token with the numbers of repeated submodules made equal."""
+    op, module, *rest = record.token()
+    return (op, plain_module(str(module)), *rest)
+
+
+def tokenise(traces: Sequence[Trace]) -> list[list[int]]:
+    """Tokens as small integers, the same for equal tokens in all traces."""
+    numbers: dict[Hashable, int] = {}
+    return [[numbers.setdefault(token(r), len(numbers)) for r in t.ops] for t in traces]
+
+
+def first_difference(traces: Sequence[Trace]) -> tuple[OpRecord, OpRecord] | None:
+    """The first pair of operators at which two traces of equal trip count differ, if any."""
+    sequences = tokenise(traces)
+    for other, sequence in zip(traces[1:], sequences[1:], strict=True):
+        for i, (a, b) in enumerate(zip(sequences[0], sequence, strict=False)):
+            if a != b:
+                return traces[0].ops[i], other.ops[i]
+        if len(sequences[0]) != len(sequence):
+            longer = traces[0] if len(sequences[0]) > len(sequence) else other
+            record = longer.ops[min(len(sequences[0]), len(sequence))]
+            return record, record
+    return None
+
+
+def align(traces: Sequence[Trace], trips: Sequence[int] | None) -> Alignment:
+    """Line up ``traces``; ``trips`` are their trip counts where sequences grow with one size.
+
+    Raises:
+        DerivationError: if the sequences are neither equal nor equal up to repeated runs.
+    """
+    sequences = tokenise(traces)
+    if all(s == sequences[0] for s in sequences):
+        count = len(sequences[0])
+        return Alignment(
+            tuple(Slot(tuple((i,) for _ in traces)) for i in range(count)), ()
+        )
+    if trips is None:
+        raise _not_aligned(traces)
+    pieces = _find_pieces(sequences, trips)
+    if pieces is None:
+        raise _not_aligned(traces)
+    return _slots(pieces, trips)
+
+
+def _not_aligned(traces: Sequence[Trace]) -> DerivationError:
+    found = first_difference(traces)
+    operator, where = (found[1].op, found[1].where) if found else ("", "")
+    return DerivationError(
+        "the operator sequence changes with the sizes or the data in a way that is no loop",
+        operator=operator,
+        where=where,
+    )
+
+
+def _find_pieces(sequences: list[list[int]], trips: Sequence[int]) -> list[_Piece] | None:
+    longest = max(range(len(trips)), key=lambda i: trips[i])
+    for shortest in sorted(range(len(trips)), key=lambda i: trips[i]):
+        if trips[shortest] == trips[longest]:
+            break
+        pieces = _split(
+            sequences[longest], sequences[shortest], trips[longest], trips[shortest]
+        )
+        if pieces is not None and all(
+            _expand(pieces, trip) == sequence
+            for trip, sequence in zip(trips, sequences, strict=True)
+        ):
+            return pieces
+    return None
+
+
+def _expand(pieces: Sequence[_Piece], trip: int) -> list[int]:
+    tokens: list[int] = []
+    for piece in pieces:
+        if isinstance(piece, _Literal):
+            tokens.extend(piece.tokens)
+        else:
+            tokens.extend(piece.body * (trip + piece.offset))
+    return tokens
+
+
+def _split(long: list[int], short: list[int], many: int, few: int) -> list[_Piece] | None:
+    """Pieces that explain both sequences; depth-first over the periods a run could have."""
+    extra = many - few
+
+    def solve(x: int, y: int, start: int) -> list[_Piece] | None:
+        """Explain ``long[x:]`` and ``short[y:]``; ``long[start:x]`` is literal so far."""
+        i = x
+        while i < len(long) and i - x + y < len(short) and long[i] == short[i - x + y]:
+            i += 1
+        j = i - x + y
+        if i == len(long) and j == len(short):
+            return [_Literal(tuple(long[start:]))]
+        # The first divergence may lie later than the end of the shorter run (what follows may
+        # begin like the body), never before it.
+        for period in range(1, (len(long) - i) // extra + 1):
+            jump = period * extra
+            if i + jump > len(long) or i - period < start:
+                continue
+            if any(long[k] != long[k + period] for k in range(i - period, i + jump - period)):
+                continue
+            left = i - period
+            while left > start and long[left - 1] == long[left - 1 + period]:
+                left -= 1
+            right = i + jump
+            while right < len(long) and long[right] == long[right - period]:
+                right += 1
+            passes = (right - left) // period
+            if passes < many // 2 or passes - extra < 2 * PEEL + 3:
+                continue
+            end = left + passes * period
+            rest = solve(end, end - i + j - jump, end)
+            if rest is None:
+                continue
+            return [
+                _Literal(tuple(long[start:left])),
+                _Repeat(tuple(long[left : left + period]), passes - many),
+                *rest,
+            ]
+        return None
+
+    return solve(0, 0, 0)
+
+
+def _slots(pieces: Sequence[_Piece], trips: Sequence[int]) -> Alignment:
+    slots: list[Slot] = []
+    loops: list[LoopRun] = []
+    cursor = [0] * len(trips)
+
+    def literal(count: int) -> None:
+        for _ in range(count):
+            slots.append(Slot(tuple((c,) for c in cursor)))
+            for i in range(len(cursor)):
+                cursor[i] += 1
+
+    for piece in pieces:
+        if isinstance(piece, _Literal):
+            literal(len(piece.tokens))
+            continue
+        period = len(piece.body)
+        literal(PEEL * period)
+        inner = [trip + piece.offset - 2 * PEEL for trip in trips]
+        number = len(loops)
+        loops.append(LoopRun(period, piece.offset))
+        for position in range(period):
+            slots.append(
+                Slot(
+                    tuple(
+                        tuple(c + position + k * period for k in range(count))
+                        for c, count in zip(cursor, inner, strict=True)
+                    ),
+                    number,
+                )
+            )
+        for i, count in enumerate(inner):
+            cursor[i] += count * period
+        literal(PEEL * period)
+    return Alignment(tuple(slots), tuple(loops))

@@ -1,0 +1,160 @@
+"""Finds a program's classes: sizes for which it is one and the same sequence of operators.
+
+The main class has typical sizes. A size of 1 is often another program (clones and broadcasts
+disappear), and so is a length that the window does not divide, or a loop of few passes. Each such
+case is tried with a real run against the main formulas; only where they differ is a class of its
+own derived.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from costlab.derivation.engine import Derived, Tracer, check, derive_class
+from costlab.derivation.sizes import SizeModel
+from costlab.errors import ModuleError
+from costlab.formulas.record import Condition
+
+_BLOCK_SYMBOLS = ("w", "c")  # block sizes: the length they cut need not be their multiple
+_FEW_PASSES = 8
+_ONES = ("b", "h", "g", "L", "R")  # sizes that are 1 in practice
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFound:
+    """A derived class and the conditions of its domain."""
+
+    derived: Derived
+    domain: tuple[Condition, ...]
+
+
+def size_models(
+    symbols: Sequence[str], constraints: Iterable[str], mode: str
+) -> tuple[SizeModel, ...]:
+    """The models to derive, main one first, from the symbols and the module's own conditions."""
+    divides: list[tuple[str, str]] = []
+    below: list[tuple[str, str]] = []
+    for text in constraints:
+        words = text.split()
+        if len(words) == 3 and words[1] == "divides":
+            divides.append((words[0], words[2]))
+        elif len(words) == 3 and words[1] == "<=" and not words[2].isdigit():
+            below.append((words[0], words[2]))
+    if "h" in symbols and "d" in symbols and "k" not in symbols and ("h", "d") not in divides:
+        divides.append(("h", "d"))
+    if "g" in symbols and "h" in symbols and ("g", "h") not in divides:
+        divides.append(("g", "h"))
+    blocks = [s for s in _BLOCK_SYMBOLS if s in symbols and "n" in symbols]
+    free = [s for s in blocks if (s, "n") not in divides]
+    if not free or mode == "decode":
+        return (SizeModel(tuple(symbols), tuple(divides), below=tuple(below)),)
+    block = free[0]
+    kept_below = tuple(pair for pair in below if pair != (block, "n"))
+    even = SizeModel(tuple(symbols), (*divides, (block, "n")), below=kept_below)
+    uneven = SizeModel(
+        tuple(symbols), tuple(divides), counted=((block, "n"),), below=((block, "n"),)
+    )
+    return (even, uneven)
+
+
+def find_classes(
+    tracer: Tracer, models: Sequence[SizeModel], backend: str, literal: Iterable[str] = ()
+) -> list[ClassFound]:
+    """Derive every class of a program; ``literal`` are symbols never tried at 1."""
+    found: list[ClassFound] = []
+    for number, model in enumerate(models):
+        try:
+            derived = derive_class(tracer, model, backend)
+        except ModuleError:
+            if number == 0:
+                raise
+            continue  # the module refuses such sizes: they are outside its domain
+        if number and _covered(found[0].derived, tracer, model, backend):
+            continue
+        found.extend(_with_ones(tracer, model, derived, backend, set(literal)))
+    return found
+
+
+def _covered(main: Derived, tracer: Tracer, model: SizeModel, backend: str) -> bool:
+    """Whether the main class's formulas hold for this model's sizes too (they never do yet)."""
+    if set(main.model.variables) - set(model.variables):
+        return False
+    return check(main, tracer(model.sample(random.Random(1))), backend) is None
+
+
+def _with_ones(
+    tracer: Tracer, model: SizeModel, derived: Derived, backend: str, literal: set[str]
+) -> Iterator[ClassFound]:
+    """The class itself, then those with a size of 1 or few layers where that differs."""
+    bounds = _bounds(tracer, model, derived, backend)
+    yield ClassFound(derived, (*model.domain(), *_at_least(model, bounds)))
+    special: dict[str, list[int]] = {}
+    for name, bound in bounds.items():
+        if name in _ONES and name not in literal:
+            special[name] = list(range(1, bound)) if name == "L" else [1]
+    for count in range(1, len(special) + 1):
+        for names in itertools.combinations(special, count):
+            for values in itertools.product(*(special[n] for n in names)):
+                fixed = dict(zip(names, values, strict=True))
+                yield from _narrow(tracer, model, backend, fixed, special)
+
+
+def _narrow(
+    tracer: Tracer,
+    model: SizeModel,
+    backend: str,
+    fixed: Mapping[str, int],
+    special: Mapping[str, Sequence[int]],
+) -> Iterator[ClassFound]:
+    """The class with some sizes fixed, if the module runs there."""
+    smaller = replace(
+        model,
+        fixed={**model.fixed, **fixed},
+        divides=tuple(p for p in model.divides if p[0] not in fixed),
+    )
+    try:
+        derived = derive_class(tracer, smaller, backend)
+    except ModuleError:
+        return
+    bounds = _bounds(tracer, smaller, derived, backend)
+    for name, values in special.items():
+        if name not in fixed:
+            bounds[name] = max(bounds.get(name, 1), max(values) + 1)
+    yield ClassFound(derived, (*smaller.domain(), *_at_least(smaller, bounds)))
+
+
+def _at_least(model: SizeModel, bounds: Mapping[str, int]) -> list[Condition]:
+    return [Condition(">=", model.written(name), bound) for name, bound in bounds.items()]
+
+
+def _bounds(
+    tracer: Tracer, model: SizeModel, derived: Derived, backend: str
+) -> dict[str, int]:
+    """Smallest value of each size the formulas hold for, where that is not 1."""
+    found: dict[str, int] = {}
+    for name in model.variables:
+        if name in model.fixed or name.startswith("_blocks"):
+            continue
+        top = _FEW_PASSES if name == derived.trip else 2 if name.startswith("_") else 1
+        for value in range(top, 0, -1):
+            if _differs(tracer, model, derived, backend, name, value):
+                found[name] = value + 1
+                break
+    return found
+
+
+def _differs(
+    tracer: Tracer, model: SizeModel, derived: Derived, backend: str, name: str, value: int
+) -> bool:
+    """Whether the module runs with ``name`` = ``value`` and the formulas do not hold there."""
+    sizes = model.sample_with(random.Random(value), name, value)
+    if sizes is None:
+        return False
+    try:
+        trace = tracer(sizes)
+    except ModuleError:
+        return False
+    return check(derived, trace, backend) is not None

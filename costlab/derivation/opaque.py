@@ -1,0 +1,31 @@
+"""Settles blocks whose size only a kernel knows (oneDNN's LSTM workspace) on the rule's formula.
+
+The formula is exact for one build and processor; another packs differently. A trace is settled so
+that a derivation is the same everywhere; what a machine really allocates is seen in measurements.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from costlab.graph import Call, TensorSpec
+from costlab.rules.base import opaque_size
+from costlab.trace.records import Trace
+
+
+def settle(trace: Trace) -> list[str]:
+    """Replace opaque sizes of ``trace`` by the rules'; return a note for each that differed."""
+    notes: list[str] = []
+    for record in trace.ops:
+        for index, out in enumerate(record.outs):
+            size = opaque_size(Call(record.op, record.args, ()), index)
+            if size is None or out.numel == size:
+                continue
+            notes.append(f"{record.op} allocates {out.numel} here, {size} by its formula")
+            settled = TensorSpec((size,), (1,), out.dtype, out.storage)
+            record.outs = (*record.outs[:index], settled, *record.outs[index + 1 :])
+            trace.storages[out.storage] = replace(
+                trace.storages[out.storage],
+                nbytes=int(settled.nbytes),  # type: ignore[arg-type]
+            )
+    return notes

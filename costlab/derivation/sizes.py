@@ -1,0 +1,147 @@
+"""The sizes a derivation traces at: sampling, internal variables, and the way back to symbols.
+
+Where one size must divide another (heads the width, the window the length) the two are traced as
+a factor and a quotient, so that every dimension stays a polynomial; formulas are then written in
+the user's symbols again (``h*k`` is ``d``). Where a window does not divide the length, the number
+of blocks is a variable of its own, written ``ceiling(n/w)``.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from costlab.algebra import Expr, ceil_div, symbol
+from costlab.formulas.record import Condition
+from costlab.formulas.simplify import rewrite
+
+# Typical sizes: even head counts (an odd one is another program for torch's fused encoder), and
+# lengths of at least seven, since fewer passes of a loop cannot be told from a coincidence.
+_RANGES: Mapping[str, Sequence[int]] = {
+    "b": (2, 3, 4, 5), "n": range(7, 14), "m": range(6, 15), "h": (2, 4, 6), "g": (2, 3),
+    "k": (4, 6, 8, 10, 12), "d": range(10, 31, 2), "f": range(9, 30), "w": (2, 3, 4, 5),
+    "c": (2, 3, 4, 5), "R": (2, 3, 4), "r": (3, 4, 5), "s": range(3, 9), "e": (4, 6, 8),
+    "L": range(9, 14), "V": range(20, 60),
+}  # fmt: skip
+_OTHER = range(5, 14)
+_QUOTIENTS = range(3, 10)
+TRIP_RANGE = range(9, 15)
+
+
+@dataclass(frozen=True, slots=True)
+class SizeModel:
+    """Which sizes a program class ranges over.
+
+    ``divides`` are (factor, multiple) pairs, ``counted`` (block, total) pairs of which the block
+    does *not* divide the total, ``fixed`` symbols that are literally one number in this class,
+    ``below`` (smaller, larger) pairs. ``trip`` is the internal variable that counts a loop's
+    passes, where the program has one.
+    """
+
+    symbols: tuple[str, ...]
+    divides: tuple[tuple[str, str], ...] = ()
+    counted: tuple[tuple[str, str], ...] = ()
+    below: tuple[tuple[str, str], ...] = ()
+    fixed: Mapping[str, int] = field(default_factory=dict)
+    ties: Mapping[str, Expr] = field(default_factory=dict)
+
+    def quotient(self, factor: str, multiple: str) -> str:
+        return "k" if (factor, multiple) == ("h", "d") else f"_{multiple}_per_{factor}"
+
+    @property
+    def variables(self) -> tuple[str, ...]:
+        """Internal variables, in which every dimension is a polynomial."""
+        multiples = {m for _, m in self.divides}
+        names = [s for s in self.symbols if s not in multiples and s not in self.fixed]
+        names += [self.quotient(f, m) for f, m in self.divides if m not in self.fixed]
+        names += [f"_blocks_{t}_{b}" for b, t in self.counted]
+        return tuple(dict.fromkeys(names))
+
+    def sample(
+        self, rng: random.Random, trip: str | None = None, spread: int = 1
+    ) -> dict[str, int]:
+        """Random sizes of this class, internal variables included."""
+        for _ in range(1000):
+            values = self._draw(rng, trip, spread)
+            if all(c.holds(values) for c in self.domain()):
+                return values
+        raise AssertionError("the conditions of this class leave no sizes")
+
+    def sample_with(self, rng: random.Random, name: str, value: int) -> dict[str, int] | None:
+        """Random sizes with one symbol set; None where the class has none such."""
+        if name in {m for _, m in self.divides}:
+            return None
+        if name in self.variables and name not in self.symbols:
+            return self._with_quotient(rng, name, value)
+        narrowed = replace(self, fixed={**self.fixed, name: value})
+        for _ in range(100):
+            values = narrowed._draw(rng, None, 1)
+            if all(c.holds(values) for c in self.domain()):
+                return values
+        return None
+
+    def _with_quotient(self, rng: random.Random, name: str, value: int) -> dict[str, int] | None:
+        values = self._draw(rng, None, 1)
+        for factor, multiple in self.divides:
+            if self.quotient(factor, multiple) == name:
+                values[name], values[multiple] = value, values[factor] * value
+                return values if all(c.holds(values) for c in self.domain()) else None
+        return None
+
+    def written(self, name: str) -> str:
+        """An internal variable as the user reads it: a symbol, ``k``, or a quotient ``n/w``."""
+        for factor, multiple in self.divides:
+            if self.quotient(factor, multiple) == name and name != "k":
+                return f"{multiple}/{factor}"
+        return name
+
+    def _draw(self, rng: random.Random, trip: str | None, spread: int) -> dict[str, int]:
+        values: dict[str, int] = dict(self.fixed)
+        multiples = {m: f for f, m in self.divides}
+        for name in self.symbols:
+            if name not in values and name not in multiples:
+                values[name] = self._pick(rng, name, trip, spread)
+        for multiple, factor in multiples.items():
+            inner = self.quotient(factor, multiple)
+            if multiple in values:
+                continue
+            choice = _RANGES.get(inner, _QUOTIENTS)
+            values[inner] = rng.choice(TRIP_RANGE if inner == trip else choice)
+            values[multiple] = values[factor] * values[inner]
+        for block, whole in self.counted:
+            values[f"_blocks_{whole}_{block}"] = -(-values[whole] // values[block])
+        return values
+
+    def _pick(self, rng: random.Random, name: str, trip: str | None, spread: int) -> int:
+        counted = {whole: block for block, whole in self.counted}
+        if name == trip:
+            return rng.choice(TRIP_RANGE)
+        if name in counted:
+            return rng.randrange(7, 40)
+        value = rng.choice(_RANGES.get(name, _OTHER))
+        return value * rng.randint(1, spread)
+
+    def domain(self) -> tuple[Condition, ...]:
+        """Conditions under which this class's formulas hold."""
+        found: list[Condition] = [Condition("==", s, v) for s, v in self.fixed.items()]
+        found += [Condition("divides", f, m) for f, m in self.divides if m not in self.fixed]
+        found += [Condition("not divides", b, w) for b, w in self.counted]
+        found += [Condition("<=", a, b) for a, b in self.below]
+        return tuple(found)
+
+    def public(self, expr: Expr) -> Expr:
+        """``expr`` in the user's symbols."""
+        pairs = {
+            (f, self.quotient(f, m)): m for f, m in self.divides if m not in self.fixed
+        }
+        result = rewrite(expr, pairs) if pairs else expr
+        leftovers: dict[str, Expr] = {}
+        for factor, multiple in self.divides:
+            inner = self.quotient(factor, multiple)
+            if inner != "k":
+                leftovers[inner] = symbol(multiple) / symbol(factor)
+        for block, whole in self.counted:
+            blocks = ceil_div(symbol(whole), symbol(block))
+            leftovers[f"_blocks_{whole}_{block}"] = blocks  # type: ignore[assignment]
+        return result.subs({**leftovers, **self.ties})

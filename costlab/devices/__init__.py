@@ -1,0 +1,7 @@
+"""What machine this is: the environment fingerprint. No torch."""
+
+from costlab.devices.environment import Environment, fingerprint
+from costlab.devices.nvml import Gpu
+from costlab.devices.processor import Cache
+
+__all__ = ["Cache", "Environment", "Gpu", "fingerprint"]

@@ -1,0 +1,1 @@
+"""Formulas as data: text, order, simplification, LaTeX, compiled functions, pruning, solving."""

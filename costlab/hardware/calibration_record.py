@@ -1,0 +1,207 @@
+"""What a calibration leaves behind: measured rates of one device as plain data. No torch.
+
+Conventions are those of the cost rules: 1 multiply-add = 2 FLOP, FLOP rates are of the *dense*
+arithmetic of a call (matmul and other), bytes are elements addressed, read and written. Every rate has the
+launch cost already taken out, so the time of one call is
+``max(flop / flop_per_s, bytes / bytes_per_s) + launch_s``. Kinds whose arithmetic has no agreed
+count (softmax, sort, fft, ...) have a byte rate only.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from bisect import bisect_right
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from costlab.devices import Environment
+from costlab.errors import InputError
+from costlab.i18n import _
+
+SCHEMA = "costlab.calibrate/1"
+KINDS = (
+    "matmul", "attention", "elementwise", "softmax", "norm", "reduction", "copy", "gather",
+    "sort", "fft", "convolution", "recurrent",
+)  # fmt: skip
+# The meaning of a shape, per key of `shaped`; a key with a suffix has the shape of its stem.
+SHAPES: Mapping[str, tuple[str, ...]] = {
+    "matmul": ("batch", "m", "k", "n"),  # batch x (m, k) @ (k, n)
+    "attention": ("batch x heads", "queries", "keys", "head size"),
+    "convolution": ("batch", "channels in", "channels out", "length", "kernel"),
+    "recurrent": ("batch", "steps", "width in", "hidden width"),
+}
+PHASES = ("forward", "train_forward", "backward")
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A rate over a size: straight lines between points in log-log, flat beyond the ends.
+
+    ``points`` are (size, rate), sizes ascending, both positive.
+    """
+
+    points: tuple[tuple[float, float], ...]
+
+    def __post_init__(self) -> None:
+        sizes = [size for size, _rate in self.points]
+        if not sizes or sizes != sorted(set(sizes)) or min(map(min, self.points)) <= 0:
+            raise ValueError("a curve needs positive points with ascending sizes")
+
+    def at(self, size: float) -> float:
+        """The rate at ``size``."""
+        index = bisect_right([x for x, _y in self.points], size)
+        if index == 0:
+            return self.points[0][1]
+        if index == len(self.points):
+            return self.points[-1][1]
+        (x0, y0), (x1, y1) = self.points[index - 1], self.points[index]
+        share = math.log(size / x0) / math.log(x1 / x0)
+        return y0 * math.pow(y1 / y0, share)
+
+    @property
+    def peak(self) -> float:
+        return max(rate for _size, rate in self.points)
+
+
+@dataclass(frozen=True, slots=True)
+class ShapedRate:
+    """Dense FLOP per second that one call of ``shape`` (see ``SHAPES``) reached."""
+
+    shape: tuple[int, ...]
+    flop_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Residual:
+    """A shape that no rate was taken from: what the record predicts and what was measured.
+
+    ``name`` is a kind or an operator; ``shape`` a label for people.
+    """
+
+    name: str
+    shape: str
+    predicted_s: float
+    measured_s: float
+
+    @property
+    def relative_error(self) -> float:
+        """(predicted - measured) / measured."""
+        return self.predicted_s / self.measured_s - 1
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationRecord:
+    """Measured rates of one device at one thread count and dtype.
+
+    Attributes:
+        shaped: FLOP rates by shape for "matmul", "attention", "attention_causal" (in *dense*
+            FLOP, so a kernel that skips masked pairs shows a higher rate), "attention_backward",
+            "convolution", "recurrent" and "recurrent_backward".
+        bandwidth: bytes per second over the bytes one call addresses (its working set; the
+            breakpoints lie around the cache sizes), by kind and by operator packet ("aten.exp").
+        launch_s: cost of a call that does nothing, by phase of ``PHASES``: "forward" (no_grad),
+            "train_forward" (autograd records it), "backward" (autograd runs it).
+        step_s: what a call costs more when it needs the result of the one before.
+        residuals: errors on shapes that were held out.
+        spread: relative spread of the timings behind the rates (median over all of them).
+    """
+
+    device: str
+    dtype: str
+    threads: int
+    level: str
+    date: str
+    environment: Environment
+    versions: Mapping[str, str]
+    shaped: Mapping[str, tuple[ShapedRate, ...]]
+    bandwidth: Mapping[str, Curve]
+    launch_s: Mapping[str, float]
+    step_s: float
+    residuals: tuple[Residual, ...] = ()
+    spread: float = 0.0
+    duration_s: float = 0.0
+    notes: tuple[str, ...] = field(default_factory=tuple)
+
+    @property
+    def identity(self) -> tuple[str, str, int, str, tuple[tuple[str, str], ...]]:
+        """What must be equal for the record to speak about a run."""
+        versions = tuple(sorted(self.versions.items()))
+        return (self.device, self.dtype, self.threads, self.environment.id, versions)
+
+    @property
+    def peak_flop_per_s(self) -> float:
+        """The best matmul rate that was measured."""
+        return max(rate.flop_per_s for rate in self.shaped["matmul"])
+
+    def flop_per_s(self, name: str, shape: tuple[float, ...]) -> float | None:
+        """Dense FLOP rate of a call; None where ``name`` has a byte rate only.
+
+        Rates of near shapes count more: weights fall with the fourth power of the distance between
+        the logarithms of the dimensions.
+
+        Args:
+            name: a key of ``shaped``; a suffixed name that was not measured takes its stem's.
+            shape: dimensions as in ``SHAPES``.
+        """
+        rates = self.shaped.get(name) or self.shaped.get(name.partition("_")[0])
+        if not rates:
+            return None
+        weights, logs = 0.0, 0.0
+        for rate in rates:
+            distance = sum(
+                math.log2(max(x, 1) / y) ** 2 for x, y in zip(shape, rate.shape, strict=True)
+            )
+            if distance == 0:
+                return rate.flop_per_s
+            # The fourth power of the distance: a table point two doublings away hardly counts.
+            weights += distance**-2
+            logs += distance**-2 * math.log(rate.flop_per_s)
+        return math.exp(logs / weights)
+
+    def bytes_per_s(self, op: str, kind: str, size_bytes: float) -> float | None:
+        """Bandwidth of a call, from the operator's own curve, else its kind's, else None.
+
+        Args:
+            op: full or packet name ("aten.exp.default", "aten.exp").
+            kind: a kind of ``KINDS``.
+            size_bytes: bytes read and written by the call.
+        """
+        packet = ".".join(op.split(".")[:2])
+        curve = self.bandwidth.get(packet) or self.bandwidth.get(kind)
+        return curve.at(size_bytes) if curve else None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data with its schema."""
+        data = json.loads(json.dumps(asdict(self)))
+        data["environment"] = self.environment.to_json()
+        return {"schema": SCHEMA, **data}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> CalibrationRecord:
+        """Inverse of :meth:`to_json`.
+
+        Raises:
+            InputError: if ``data`` has another schema.
+        """
+        if data.get("schema") != SCHEMA:
+            raise InputError(
+                _("this is not a calibration record"),
+                given=str(data.get("schema")),
+                allowed=SCHEMA,
+                advice=_("run costlab calibrate again"),
+            )
+        fields = {key: value for key, value in data.items() if key != "schema"}
+        fields["environment"] = Environment.from_json(fields["environment"])
+        fields["shaped"] = {
+            name: tuple(ShapedRate(tuple(r["shape"]), r["flop_per_s"]) for r in rates)
+            for name, rates in fields["shaped"].items()
+        }
+        fields["bandwidth"] = {
+            name: Curve(tuple((size, rate) for size, rate in curve["points"]))
+            for name, curve in fields["bandwidth"].items()
+        }
+        fields["residuals"] = tuple(Residual(**residual) for residual in fields["residuals"])
+        fields["notes"] = tuple(fields["notes"])
+        return cls(**fields)

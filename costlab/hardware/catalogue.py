@@ -1,0 +1,55 @@
+"""Finds device profiles: those that come with CostLab by name, a user's own by path."""
+
+from __future__ import annotations
+
+import tomllib
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+
+from costlab.errors import InputError, UnknownNameError
+from costlab.hardware.profile import DeviceProfile, parse_profile
+from costlab.i18n import _
+
+
+@cache
+def _shipped() -> dict[str, DeviceProfile]:
+    folder = files("costlab_profiles") / "hardware"
+    entries = sorted((e for e in folder.iterdir() if e.name.endswith(".toml")), key=lambda e: e.name)
+    loaded = (
+        parse_profile(tomllib.loads(entry.read_text(encoding="utf-8")), entry.name)
+        for entry in entries
+    )
+    return {profile.name: profile for profile in loaded}
+
+
+def profile_names() -> tuple[str, ...]:
+    """Names of the profiles that come with CostLab."""
+    return tuple(_shipped())
+
+
+def load_profile(name: str | Path) -> DeviceProfile:
+    """Return a shipped profile by name (case does not matter), or the one in a ``.toml`` file.
+
+    Raises:
+        UnknownNameError: if no profile has this name.
+        InputError: if the file cannot be read or is not a profile.
+    """
+    if str(name).endswith(".toml"):
+        return _load_file(Path(name))
+    for known, profile in _shipped().items():
+        if known.lower() == str(name).lower():
+            return profile
+    raise UnknownNameError(_("device"), str(name), profile_names())
+
+
+def _load_file(path: Path) -> DeviceProfile:
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as cause:
+        raise InputError(_("cannot read the device profile"), given=str(path)) from cause
+    except tomllib.TOMLDecodeError as cause:
+        raise InputError(
+            _("the device profile is not TOML"), given=f"{path}: {cause}"
+        ) from cause
+    return parse_profile(data, path.name)

@@ -1,0 +1,139 @@
+"""The machine a prediction is made for: rates, overheads, and how far it may be off."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from costlab.hardware.calibration_record import CalibrationRecord, Residual
+from costlab.hardware.profile import DeviceProfile
+from costlab.hardware.rates import CalibratedRates, DatasheetRates, Rates
+from costlab.i18n import _
+
+CALIBRATED = "calibrated"
+DATASHEET = "datasheet bound"
+Spread = tuple[float, float]
+_ENOUGH = 5  # residuals of one kind before it gets an interval of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """Rates and overheads of one device at one dtype and thread count.
+
+    Attributes:
+        basis: "calibrated" or "datasheet bound" (then every time is a lower bound).
+        launch_s: cost of an empty call by phase ("forward", "train_forward", "backward").
+        step_s: what a call costs more when it waits for the result of the one before.
+        spread: measured over predicted time, (low, high), by kind; "" is for all others.
+        width: how many hands work at once: threads of a CPU, multiprocessors of a GPU.
+        capacity_bytes: memory; None where unknown.
+    """
+
+    name: str
+    title: str
+    backend: str
+    dtype: str
+    threads: int
+    basis: str
+    rates: Rates
+    launch_s: Mapping[str, float]
+    step_s: float
+    width: int
+    spread: Mapping[str, Spread] = field(default_factory=dict)
+    capacity_bytes: float | None = None
+    assumptions: tuple[str, ...] = ()
+
+    @classmethod
+    def from_calibration(cls, record: CalibrationRecord) -> Machine:
+        """The machine that ``record`` measured."""
+        environment = record.environment
+        cuda = record.device.startswith("cuda")
+        memory = min(
+            environment.memory_bytes, environment.cgroup_memory_bytes or environment.memory_bytes
+        )
+        return cls(
+            name=record.device,
+            title=environment.cpu if not cuda else record.device,
+            backend="cuda" if cuda else "cpu",
+            dtype=record.dtype,
+            threads=record.threads,
+            basis=CALIBRATED,
+            rates=CalibratedRates(record),
+            launch_s=record.launch_s,
+            step_s=record.step_s,
+            width=record.threads,
+            spread=spread_from_residuals(record.residuals, record.spread),
+            capacity_bytes=None if cuda else float(memory),
+            assumptions=(
+                _("rates measured on {date}, level {level}, {threads} thread(s)").format(
+                    date=record.date[:10], level=record.level, threads=record.threads
+                ),
+            ),
+        )
+
+    @classmethod
+    def from_profile(cls, profile: DeviceProfile, dtype: str = "float32") -> Machine:
+        """The device of ``profile`` at its published peaks: a bound, never reached."""
+        units = int(profile.units.value)
+        return cls(
+            name=profile.name,
+            title=profile.title,
+            backend=profile.backend,
+            dtype=dtype,
+            threads=units if profile.kind == "cpu" else 1,
+            basis=DATASHEET,
+            rates=DatasheetRates(profile, dtype),
+            launch_s={},
+            step_s=0.0,
+            width=units,
+            capacity_bytes=None if profile.capacity is None else profile.capacity.value,
+            assumptions=(
+                _("published peaks, no launch cost: the real time is longer"),
+                *profile.notes,
+            ),
+        )
+
+    def launch(self, phase: str, mode: str) -> float:
+        """Seconds that an empty call costs in ``phase`` of a run in ``mode``."""
+        if phase == "forward" and mode == "train":
+            phase = "train_forward"
+        return self.launch_s.get(phase, self.launch_s.get("forward", 0.0))
+
+    def has_shapes(self, kind: str) -> bool:
+        """Whether arithmetic of ``kind`` has rates that depend on the shape."""
+        return self.rates.has_shapes(kind)
+
+    def spread_of(self, kind: str) -> Spread:
+        """Measured over predicted time of ``kind``, (low, high)."""
+        return self.spread.get(kind) or self.spread.get("", (1.0, 1.0))
+
+
+def spread_from_residuals(residuals: Sequence[Residual], noise: float = 0.0) -> dict[str, Spread]:
+    """5 % and 95 % points of measured over predicted time, by kind and ("") over all.
+
+    A kind with fewer than five residuals takes the spread over all. Every interval contains 1 and
+    is widened by ``noise``, the relative spread of the timings themselves.
+    """
+    ratios: dict[str, list[float]] = {"": []}
+    for residual in residuals:
+        ratio = math.log(residual.measured_s / residual.predicted_s)
+        ratios[""].append(ratio)
+        ratios.setdefault(residual.name.partition("_")[0], []).append(ratio)
+    return {
+        kind: _interval(sorted(values), noise)
+        for kind, values in ratios.items()
+        if values and (not kind or len(values) >= _ENOUGH)
+    }
+
+
+def _interval(ratios: list[float], noise: float) -> Spread:
+    low, high = _quantile(ratios, 0.05), _quantile(ratios, 0.95)
+    return (math.exp(min(low, 0.0)) / (1 + noise), math.exp(max(high, 0.0)) * (1 + noise))
+
+
+def _quantile(ordered: list[float], share: float) -> float:
+    position = share * (len(ordered) - 1)
+    below = int(position)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (position - below) * (ordered[above] - ordered[below])

@@ -1,0 +1,104 @@
+"""How fast one call runs on a machine: from a calibration record, or from published constants.
+
+Everything takes and returns numpy arrays (or plain floats), so that a curve or a map is one call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from costlab.hardware.calibration_record import CalibrationRecord, Curve
+from costlab.hardware.profile import DeviceProfile
+
+Array = NDArray[np.float64]
+MATRIX_KINDS = frozenset({"matmul", "attention", "convolution", "recurrent"})
+
+
+class Rates(Protocol):
+    """What a machine knows about operator classes."""
+
+    def flop_per_s(self, name: str, shape: tuple[Any, ...]) -> Array | float | None:
+        """Dense FLOP/s of a call; None where the arithmetic does not decide.
+
+        Args:
+            name: kind, or kind with a suffix ("attention_backward").
+            shape: dimensions as in ``calibration_record.SHAPES``; empty where unknown.
+        """
+
+    def has_shapes(self, kind: str) -> bool:
+        """Whether the FLOP rate of ``kind`` depends on the shape."""
+
+    def bytes_per_s(self, op: str, kind: str, size_bytes: Any) -> Array | float | None:
+        """B/s of a call that addresses ``size_bytes``; None where no curve speaks of it."""
+
+
+@dataclass(frozen=True)
+class CalibratedRates:
+    """The rates of one calibration record, for arrays of shapes and sizes at once."""
+
+    record: CalibrationRecord
+
+    def flop_per_s(self, name: str, shape: tuple[Any, ...]) -> Array | float | None:
+        rates = self.record.shaped.get(name) or self.record.shaped.get(name.partition("_")[0])
+        if not rates:
+            return None
+        if len(shape) != len(rates[0].shape):
+            return self.record.peak_flop_per_s if name == "matmul" else None
+        sizes = np.array([rate.shape for rate in rates], dtype=float)
+        logs = np.log([rate.flop_per_s for rate in rates])
+        wanted = [np.log2(np.maximum(np.asarray(x, dtype=float), 1.0)) for x in shape]
+        extent = np.broadcast_shapes(*(x.shape for x in wanted))
+        distance = np.zeros((len(rates), *extent))
+        for axis, x in enumerate(wanted):
+            known = np.log2(sizes[:, axis]).reshape(-1, *[1] * len(extent))
+            distance += (x - known) ** 2
+        # A hit on a measured shape takes its rate: the weight 1e24 drowns every other.
+        weight = np.maximum(distance, 1e-12) ** -2
+        mean = np.tensordot(logs, weight, axes=(0, 0)) / weight.sum(axis=0)
+        return np.asarray(np.exp(mean))
+
+    def has_shapes(self, kind: str) -> bool:
+        return kind in self.record.shaped
+
+    def bytes_per_s(self, op: str, kind: str, size_bytes: Any) -> Array | float | None:
+        packet = ".".join(op.split(".")[:2])
+        curve = self.record.bandwidth.get(packet) or self.record.bandwidth.get(kind)
+        if curve is None:
+            return None
+        sizes, rates = _logs(curve)
+        wanted = np.log(np.maximum(np.asarray(size_bytes, dtype=float), 1.0))
+        return np.asarray(np.exp(np.interp(wanted, sizes, rates)))
+
+
+@lru_cache(maxsize=256)
+def _logs(curve: Curve) -> tuple[Array, Array]:
+    points = np.log(np.array(curve.points, dtype=float))
+    return points[:, 0], points[:, 1]
+
+
+@dataclass(frozen=True)
+class DatasheetRates:
+    """Published peaks of a device for one dtype: nothing runs faster than this."""
+
+    profile: DeviceProfile
+    dtype: str
+
+    def flop_per_s(self, name: str, shape: tuple[Any, ...]) -> Array | float | None:
+        del shape
+        vector = self.profile.vector.get(self.dtype) or self.profile.vector["float32"]
+        if name.partition("_")[0] not in MATRIX_KINDS:
+            return vector.value
+        return (self.profile.matrix.get(self.dtype) or vector).value
+
+    def has_shapes(self, kind: str) -> bool:
+        del kind
+        return False
+
+    def bytes_per_s(self, op: str, kind: str, size_bytes: Any) -> Array | float | None:
+        del op, kind, size_bytes
+        return self.profile.bandwidth.value

@@ -1,0 +1,1 @@
+"""Measured runs in child processes. Importing this package needs no torch; workers do."""

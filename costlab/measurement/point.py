@@ -1,0 +1,147 @@
+"""What is measured (a point's specification) and what came out (a point's result). Plain data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from costlab.errors import InputError, SizeError
+from costlab.i18n import _
+
+SCHEMA = "costlab.profile/1"
+MODES = ("forward", "train", "prefill", "decode")
+DTYPES = ("float32", "bfloat16", "float16", "float64")
+STATUSES = ("ok", "noisy", "oom", "oom_suspected", "timeout", "crash", "cancelled")
+
+
+@dataclass(frozen=True, slots=True)
+class PointSpec:
+    """One program at one size on one device: everything a result depends on but the machine.
+
+    Raises:
+        InputError: for an unknown mode, dtype or device, or a thread count below 1.
+        SizeError: for a size that is not a positive integer.
+    """
+
+    target: str
+    sizes: Mapping[str, int]
+    mode: str = "forward"
+    dtype: str = "float32"
+    device: str = "cpu"
+    threads: int = 1
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        _one_of("mode", self.mode, MODES)
+        _one_of("dtype", self.dtype, DTYPES)
+        kind, _colon, index = self.device.partition(":")
+        if kind not in ("cpu", "cuda") or (index and not index.isdigit()):
+            raise InputError(_("unknown device"), given=self.device, allowed="cpu, cuda, cuda:N")
+        if self.threads < 1:
+            raise InputError(_("too few threads"), given=str(self.threads), allowed=">= 1")
+        for name, value in self.sizes.items():
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise SizeError(
+                    _("a size is not a positive integer"),
+                    given=f"{name}={value}",
+                    allowed=_("integers from 1"),
+                )
+
+    def to_json(self) -> dict[str, Any]:
+        return json.loads(json.dumps(asdict(self)))  # type: ignore[no-any-return]
+
+    def digest(self, code: str, environment: str) -> str:
+        """Content hash of the point with a hash of its code and the environment's id."""
+        content = {**self.to_json(), "code": code, "environment": environment}
+        text = json.dumps(content, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:20]
+
+
+def _one_of(kind: str, given: str, allowed: tuple[str, ...]) -> None:
+    if given not in allowed:
+        raise InputError(_("unknown") + f" {kind}", given=given, allowed=", ".join(allowed))
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessTiming:
+    """What one fresh process measured.
+
+    ``samples_s`` are times of one call each (the mean over a block where a call is too short for
+    the clock), warm-up left out; ``cpu_share`` is CPU time over wall time per thread, below 1
+    where others ran in between; ``drift`` is late over early samples minus 1.
+    """
+
+    median_s: float
+    samples_s: tuple[float, ...]
+    first_call_s: float
+    warmup_calls: int
+    calls_per_sample: int
+    cpu_share: float | None
+    drift: float
+    relative_iqr: float
+
+
+@dataclass(frozen=True, slots=True)
+class PointResult:
+    """A measured point. A field that is None has its reason in ``reasons``.
+
+    Attributes:
+        point: content hash of what was measured, its code and the environment.
+        status: one of ``STATUSES``; all but "ok" and "noisy" have no time.
+        time_s: median of the process medians, with everything the call frees.
+        time_interval_s: distribution-free interval of that median (see ``statistics``); for up
+            to five processes the smallest and the largest.
+        samples: the process medians, in the order they were measured.
+        peak_bytes: most bytes of tensor storage alive at one moment of the mode, kernel scratch,
+            parameters, buffers and inputs included (in training also the upstream gradient).
+        rss_peak_bytes: highest resident size (VmHWM) of a fresh process, runtime included.
+        device_bytes: what the driver had given the process on the device.
+        processes: raw samples per process.
+    """
+
+    point: str
+    architecture: str
+    mode: str
+    dtype: str
+    device: str
+    sizes: Mapping[str, int]
+    threads: int
+    status: str
+    environment: str
+    time_s: float | None = None
+    time_interval_s: tuple[float, float] | None = None
+    samples: tuple[float, ...] = ()
+    peak_bytes: int | None = None
+    rss_peak_bytes: int | None = None
+    device_bytes: int | None = None
+    energy_j: float | None = None
+    power_w: float | None = None
+    flags: tuple[str, ...] = ()
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    processes: tuple[ProcessTiming, ...] = ()
+    run: str = ""
+
+    def to_json(self, *, raw: bool = False) -> dict[str, Any]:
+        """The contract's point object; ``raw`` adds every process's samples."""
+        data: dict[str, Any] = json.loads(json.dumps(asdict(self)))
+        if not raw:
+            del data["processes"]
+        return {"schema": SCHEMA, "kind": "point", **data}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> PointResult:
+        """Inverse of :meth:`to_json` (with or without raw samples)."""
+        fields = {key: value for key, value in data.items() if key not in ("schema", "kind")}
+        interval = fields.get("time_interval_s")
+        fields["time_interval_s"] = (interval[0], interval[1]) if interval else None
+        for name in ("samples", "flags"):
+            fields[name] = tuple(fields[name])
+        fields["processes"] = tuple(
+            ProcessTiming(**{**process, "samples_s": tuple(process["samples_s"])})
+            for process in fields.get("processes", ())
+        )
+        return cls(**fields)

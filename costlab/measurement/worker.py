@@ -1,0 +1,145 @@
+"""The child process that measures: reads one JSON request on stdin, writes JSON lines on stdout.
+
+``python -m costlab.measurement.worker`` serves one request. What the measured module prints goes
+to stderr, so that stdout carries the protocol alone. The answer's ``kind`` is the name of the
+pass, ``"rejected"`` (bad input, an error of CostLab's tree) or ``"failed"`` (with a status).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from costlab.errors import CostLabError
+from costlab.measurement.memory_errors import is_out_of_memory
+from costlab.measurement.point import PointSpec
+from costlab.measurement.timing import TimingPlan, time_process, wall_clock
+
+Send = Callable[[Mapping[str, Any]], None]
+
+
+def serve(request: Mapping[str, Any], send: Send) -> None:
+    """Run one pass and send what came out; failures are messages too."""
+    try:
+        send(_PASSES[request["pass"]](request))
+    except CostLabError as error:
+        send({
+            "kind": "rejected", "error": type(error).__name__, "message": error.message,
+            "given": error.given, "allowed": error.allowed, "advice": error.advice,
+        })  # fmt: skip
+    except Exception as error:
+        status = "oom" if is_out_of_memory(error) else "crash"
+        reason = f"{type(error).__name__}: {error}".splitlines()[0][:500]
+        send({"kind": "failed", "status": status, "reason": reason})
+
+
+def _describe(request: Mapping[str, Any]) -> dict[str, Any]:
+    """The target's sizes with defaults filled in, and the hash of its code."""
+    from costlab.sources import resolve
+
+    spec = PointSpec(**request["spec"])
+    source = resolve(spec.target)
+    source.factory(spec.mode)
+    return {
+        "kind": "describe", "sizes": source.complete(spec.sizes), "code": source.fingerprint,
+    }  # fmt: skip
+
+
+def _prepare(request: Mapping[str, Any]) -> Any:
+    import torch
+
+    from costlab.measurement.program import build_runnable
+
+    spec = PointSpec(**request["spec"])
+    torch.set_num_threads(spec.threads)
+    return spec, torch.device(spec.device), build_runnable(spec)
+
+
+def _timing(request: Mapping[str, Any]) -> dict[str, Any]:
+    spec, device, runnable = _prepare(request)
+    stopwatch: Any = wall_clock
+    if device.type == "cuda":
+        from costlab.measurement.cuda import CudaStopwatch
+
+        stopwatch = CudaStopwatch(device)
+    timing = time_process(
+        runnable.run,
+        TimingPlan(**request["plan"]),
+        stopwatch,
+        runnable.reset if spec.mode == "train" else None,
+    )
+    from costlab.measurement.program import is_sound
+
+    runnable.reset()
+    return {"kind": "timing", "timing": asdict(timing), "sound": is_sound(runnable.run())}
+
+
+def _memory(request: Mapping[str, Any]) -> dict[str, Any]:
+    _spec, device, runnable = _prepare(request)
+    # Kernels keep what they set up in their first call; the formula speaks of later ones.
+    runnable.run()
+    runnable.reset()
+    if device.type == "cuda":
+        from costlab.measurement.cuda import cuda_peak
+
+        peak = cuda_peak(runnable.run, device)
+        return {
+            "kind": "memory", "peak_bytes": peak.requested_bytes,
+            "device_bytes": peak.device_bytes, "device_reason": peak.device_reason,
+            "allocated_bytes": peak.allocated_bytes, "reserved_bytes": peak.reserved_bytes,
+            "retries": peak.retries,
+        }  # fmt: skip
+    from costlab.measurement.memory import allocator_peak
+
+    before = runnable.resident_bytes()
+    return {"kind": "memory", "peak_bytes": before + allocator_peak(runnable.run)}
+
+
+def _resident(request: Mapping[str, Any]) -> dict[str, Any]:
+    from costlab.measurement.memory import resident_peak_bytes
+
+    _spec, _device, runnable = _prepare(request)
+    kept = runnable.run()
+    peak = resident_peak_bytes()
+    del kept
+    return {"kind": "resident", "rss_peak_bytes": peak}
+
+
+_PASSES = {"describe": _describe, "timing": _timing, "memory": _memory, "resident": _resident}
+
+
+def main() -> None:
+    """Serve one request with stdout reserved for the protocol."""
+    protocol = os.fdopen(os.dup(1), "w", buffering=1)
+    os.dup2(2, 1)
+    request = json.loads(sys.stdin.readline())
+
+    def send(message: Mapping[str, Any]) -> None:
+        protocol.write(json.dumps(message) + "\n")
+        protocol.flush()
+
+    die_with_parent(request["parent"])
+    serve(request, send)
+
+
+def die_with_parent(parent: int) -> None:
+    """Ask Linux to kill this process when the one that started it dies.
+
+    Without it, a worker whose parent was killed would measure on and disturb the next run.
+    """
+    if sys.platform == "linux":
+        import ctypes
+        import signal
+
+        pr_set_pdeathsig = 1
+        ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+
+
+if __name__ == "__main__":
+    main()

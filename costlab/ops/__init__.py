@@ -1,0 +1,1 @@
+"""Tensor operations that several architectures share."""

@@ -1,0 +1,1 @@
+"""Predictions: formulas times a machine. Time, memory, bounds, crossovers, ceilings, maps."""

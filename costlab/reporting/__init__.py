@@ -1,0 +1,1 @@
+"""One record to many formats: HTML, Markdown, JSON, CSV."""

@@ -1,0 +1,113 @@
+"""The public way to a report: one record in, one file out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Union
+
+from costlab.comparison.record import Comparison
+from costlab.errors import InputError
+from costlab.formulas.document import document as derivation_document
+from costlab.formulas.record import Derivation
+from costlab.i18n import _
+from costlab.prediction.api import to_json
+from costlab.prediction.record import Prediction
+from costlab.reporting.document import Document
+from costlab.reporting.html import to_html
+from costlab.reporting.markdown import to_csv, to_markdown
+from costlab.reporting.sections import (
+    comparison_section,
+    formula_section,
+    predictions_section,
+)
+
+Source = Union[Document, Comparison, Derivation, Prediction, Sequence[Prediction]]
+
+
+def report(source: Source, output: str | Path) -> Path:
+    """Write ``source`` to ``output`` in the format of its suffix.
+
+    Args:
+        source: a comparison, a derivation, predictions, or a document made of sections.
+        output: file ending in .html, .md, .json or .csv.
+
+    Returns:
+        The path written.
+
+    Raises:
+        InputError: for another suffix, or if the file cannot be written.
+    """
+    path = Path(output)
+    write = WRITERS.get(path.suffix.lower())
+    if write is None:
+        raise InputError(
+            _("unknown report format"), given=path.name, allowed=", ".join(WRITERS)
+        )
+    text = write(to_document(source))
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as cause:
+        raise InputError(
+            _("cannot write the report"), given=f"{path}: {cause.strerror}"
+        ) from cause
+    return path
+
+
+def to_document(source: Source) -> Document:
+    """The report of a record, before any format."""
+    if isinstance(source, Document):
+        return source
+    if isinstance(source, Derivation):
+        data = derivation_document(source)
+        title = _("What {name} costs").format(name=source.architecture)
+        return Document(title, source.mode, (formula_section(source),), data)
+    if isinstance(source, Comparison):
+        return _comparison(source)
+    predictions = [source] if isinstance(source, Prediction) else list(source)
+    section = predictions_section(predictions, _("Predictions"))
+    return Document(
+        title=_("Predicted costs"),
+        subtitle=", ".join(dict.fromkeys(p.device for p in predictions)),
+        sections=(section,),
+        data=to_json(predictions),
+        rows=tuple(flat(point) for point in to_json(predictions)["points"]),
+    )
+
+
+def _comparison(source: Comparison) -> Document:
+    section = comparison_section(source, _("Prediction against measurement"))
+    data = source.to_json()
+    return Document(
+        title=_("Prediction against measurement"),
+        subtitle=source.run,
+        sections=(section,),
+        data=data,
+        rows=tuple(flat(point) for point in data["points"]),
+    )
+
+
+def flat(point: dict[str, Any]) -> dict[str, Any]:
+    """A point as one row: nested fields joined with dots, lists with semicolons."""
+    row: dict[str, Any] = {}
+    for name, value in point.items():
+        if isinstance(value, dict):
+            row.update({f"{name}.{key}": inner for key, inner in flat(value).items()})
+        elif isinstance(value, (list, tuple)):
+            row[name] = ";".join("" if item is None else str(item) for item in value)
+        else:
+            row[name] = value
+    return row
+
+
+def _to_json_text(document: Document) -> str:
+    return json.dumps(document.data, indent=2, allow_nan=False) + "\n"
+
+
+WRITERS: dict[str, Callable[[Document], str]] = {
+    ".html": to_html,
+    ".md": to_markdown,
+    ".json": _to_json_text,
+    ".csv": to_csv,
+}

@@ -1,0 +1,26 @@
+"""Cost rules of the operators, by family. Importing this package registers all of them."""
+
+from costlab.rules import (
+    attention,
+    copy,
+    creation,
+    elementwise,
+    index,
+    linalg,
+    loss,
+    matmul,
+    norm,
+    optimizer,
+    random,
+    recurrent,
+    reduction,
+    scan,
+    scatter,
+    softmax,
+    sort,
+)
+
+__all__ = [
+    "attention", "copy", "creation", "elementwise", "index", "linalg", "loss", "matmul", "norm",
+    "optimizer", "random", "recurrent", "reduction", "scan", "scatter", "softmax", "sort",
+]  # fmt: skip

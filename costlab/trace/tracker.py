@@ -1,0 +1,256 @@
+"""Runs a program once on real tensors and records every operator and every storage's lifetime.
+
+A dispatch mode below autograd sees each ATen operator with its concrete tensors. Views are not
+recorded: they cost nothing and alias a storage that is tracked already. A storage's death is the
+moment its memory is released, seen through a weak reference to the storage object.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+import weakref
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch.nn.modules.module import (
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+)
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from costlab.graph import Arg, TensorSpec
+from costlab.trace.records import OpRecord, StorageRecord
+
+_ACCUMULATE = 2**64 - 1  # sequence number that autograd gives to AccumulateGrad
+_SPARSE_PRODUCERS = frozenset(
+    ("aten._softmax", "aten.exp", "aten.tril", "aten.triu", "aten.masked_fill", "aten.where",
+     "aten.masked_fill_", "aten.exp_", "aten.tril_", "aten.triu_")
+)  # fmt: skip
+_DTYPE_NAMES: dict[torch.dtype, str] = {}
+
+
+def dtype_name(dtype: torch.dtype) -> str:
+    name = _DTYPE_NAMES.get(dtype)
+    if name is None:
+        name = _DTYPE_NAMES[dtype] = str(dtype).removeprefix("torch.")
+    return name
+
+
+class Tracker(TorchDispatchMode):
+    """Records operators and storages while active. Seed it with what exists before the run."""
+
+    supports_higher_order_operators = True
+
+    def __init__(self, locate: bool = False) -> None:
+        super().__init__()
+        self.locate = locate
+        self.ops: list[OpRecord] = []
+        self.storages: list[StorageRecord] = []
+        self.phase = "forward"
+        self.modules: list[str] = [""]
+        self._ids: dict[int, int] = {}
+        self._refs: dict[int, weakref.ref[Any]] = {}
+        self._module_of_sequence: dict[int, str] = {}
+        self._schemas: dict[Any, tuple[str, tuple[str, ...], bool]] = {}
+
+    # -- storages ----------------------------------------------------------------------------
+
+    def storage_id(self, tensor: torch.Tensor, kind: str | None = None) -> int:
+        """Id of the tensor's storage; registers it as born now (or before, if ``kind``)."""
+        storage = tensor.untyped_storage()
+        key = storage._cdata
+        found = self._ids.get(key)
+        if found is not None:
+            return found
+        number = len(self.storages)
+        birth = -1 if kind is not None else len(self.ops)
+        self.storages.append(StorageRecord(storage.nbytes(), birth, kind=kind or "temporary"))
+        self._ids[key] = number
+
+        def died(_: Any, key: int = key, number: int = number) -> None:
+            self._ids.pop(key, None)
+            self._refs.pop(number, None)
+            self.storages[number].death = len(self.ops)
+
+        self._refs[number] = weakref.ref(storage, died)
+        return number
+
+    def mark(self, tensors: Iterable[torch.Tensor], **flags: Any) -> None:
+        """Set fields of the records of known storages (unknown ones are ignored)."""
+        for tensor in tensors:
+            number = self._ids.get(tensor.untyped_storage()._cdata)
+            if number is not None:
+                for name, value in flags.items():
+                    setattr(self.storages[number], name, value)
+
+    def close(self) -> None:
+        """Stop watching storages; those still alive keep their death open."""
+        self._refs.clear()
+
+    # -- operators ---------------------------------------------------------------------------
+
+    def _spec(self, tensor: torch.Tensor) -> TensorSpec:
+        try:
+            stride = tuple(tensor.stride())
+            number = self.storage_id(tensor)
+        except (NotImplementedError, RuntimeError):  # sparse or opaque layouts
+            stride, number = (), -1
+        return TensorSpec(tuple(tensor.shape), stride, dtype_name(tensor.dtype), number)
+
+    def _arg(self, value: Any) -> Arg:
+        if isinstance(value, torch.Tensor):
+            return self._spec(value)
+        if isinstance(value, (bool, int, float, str)) or value is None:
+            return value
+        if isinstance(value, (list, tuple)):
+            return tuple(self._arg(item) for item in value)
+        return str(value)
+
+    def _schema(self, func: Any) -> tuple[str, tuple[str, ...], bool]:
+        found = self._schemas.get(func)
+        if found is None:
+            schema = getattr(func, "_schema", None)
+            names = tuple(a.name for a in schema.arguments) if schema is not None else ()
+            found = (str(func), names, bool(schema is not None and schema.is_mutable))
+            self._schemas[func] = found
+        return found
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        kwargs = kwargs or {}
+        name, names, mutable = self._schema(func)
+        spec_args: dict[str, Arg] = {
+            (names[i] if i < len(names) else f"arg{i}"): self._arg(value)
+            for i, value in enumerate(args)
+        }
+        for key, value in kwargs.items():
+            spec_args[key] = self._arg(value)
+        known = len(self.storages)
+        result = func(*args, **kwargs)
+        out_tensors = list(_flatten(result))
+        outs = tuple(self._spec(t) for t in out_tensors)
+        new = tuple(o.storage >= known for o in outs)
+        if outs and not mutable and not any(new):
+            self._remember_module()
+            return result
+        reads = tuple(dict.fromkeys(s.storage for s in _specs(spec_args.values())))
+        writes = tuple(dict.fromkeys(o.storage for o in outs))
+        if mutable and not outs:
+            writes = reads[:1]
+        module, sequence = self._place()
+        record = OpRecord(
+            op=name, args=spec_args, outs=outs, module=module, phase=self.phase, reads=reads,
+            writes=writes, new=new, sequence=sequence, where=_user_line() if self.locate else "",
+        )  # fmt: skip
+        self._note_mask(record, (args, kwargs), out_tensors)
+        self.ops.append(record)
+        return result
+
+    def _remember_module(self) -> None:
+        if torch._C._current_autograd_node() is None:
+            self._module_of_sequence.setdefault(
+                torch.autograd._get_sequence_nr(), self.modules[-1]
+            )
+
+    def _place(self) -> tuple[str, int]:
+        """Module and sequence number of the operator that just ran.
+
+        Autograd makes an operator's node, and takes its number, before the operator runs: what a
+        forward operator sees is its node's number plus one. A module on the stack while a node
+        runs is recomputation.
+        """
+        node = torch._C._current_autograd_node()
+        if node is None or len(self.modules) > 1:
+            self._remember_module()
+            return self.modules[-1], torch.autograd._get_sequence_nr()
+        sequence = node._sequence_nr()
+        if sequence == _ACCUMULATE:
+            return (self.ops[-1].module if self.ops else ""), sequence
+        return self._module_of_sequence.get(sequence + 1, ""), sequence
+
+    def _note_mask(
+        self, record: OpRecord, given: tuple[Any, ...], outs: list[torch.Tensor]
+    ) -> None:
+        packet = record.op.rsplit(".", 1)[0]
+        if packet in _SPARSE_PRODUCERS and outs and outs[0].is_floating_point():
+            kept = int(torch.count_nonzero(outs[0]))
+            if kept < outs[0].numel():
+                record.kept = kept
+                record.pairs_at = -1
+        elif "attention" in packet:
+            mask = record.args.get("attn_mask") or record.args.get("attn_bias")
+            if isinstance(mask, TensorSpec):
+                value = next(
+                    a
+                    for a in _flatten(given)
+                    if self._ids.get(a.untyped_storage()._cdata) == mask.storage
+                )
+                query, key = record.args["query"], record.args["key"]
+                assert isinstance(query, TensorSpec) and isinstance(key, TensorSpec)
+                shape = (*query.shape[:3], key.shape[2])
+                seen = value if value.dtype == torch.bool else value > torch.finfo(value.dtype).min / 2
+                record.kept = int(torch.count_nonzero(seen.expand(shape)))
+
+    # -- attribution -------------------------------------------------------------------------
+
+    @contextmanager
+    def attribute(self, module: torch.nn.Module | None) -> Iterator[None]:
+        """Name the module every operator runs in, while inside."""
+        if module is None:
+            yield
+            return
+        names = {id(m): path for path, m in module.named_modules()}
+
+        def enter(m: torch.nn.Module, _: Any) -> None:
+            self.modules.append(names.get(id(m), self.modules[-1]))
+
+        def leave(m: torch.nn.Module, _: Any, __: Any) -> None:
+            self.modules.pop()
+
+        # Hooks on the modules themselves would switch torch's fused encoder paths off.
+        before = register_module_forward_pre_hook(enter)
+        after = register_module_forward_hook(leave, always_call=True)
+        try:
+            yield
+        finally:
+            before.remove()
+            after.remove()
+
+
+def _flatten(value: Any) -> Iterator[torch.Tensor]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _flatten(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from _flatten(item)
+
+
+def _user_line() -> str:
+    """The innermost line of code that is neither torch's nor this package's."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        name = frame.f_globals.get("__name__", "")
+        if not name.startswith(("torch", "costlab.trace", "costlab.derivation")):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""
+
+
+def _specs(values: Iterable[Arg]) -> Iterator[TensorSpec]:
+    for value in values:
+        if isinstance(value, TensorSpec):
+            yield value
+        elif isinstance(value, tuple):
+            yield from _specs(value)
+
+
+# torch wraps a mode's handler so that torch.compile skips it, and the wrapper imports
+# torch._dynamo on its first call: two seconds that a tracer, never compiled, need not pay.
+Tracker.__torch_dispatch__ = inspect.unwrap(Tracker.__torch_dispatch__)  # type: ignore[method-assign]

@@ -1,0 +1,1 @@
+"""The desktop app of CostLab (not part of this release yet)."""

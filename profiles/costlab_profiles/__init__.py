@@ -1,0 +1,1 @@
+"""Data that CostLab ships: hardware profiles, derived formulas and published numbers."""

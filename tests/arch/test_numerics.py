@@ -1,0 +1,178 @@
+"""Every module against its naive twin and PyTorch's own, and decoding against the whole."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from costlab.arch import full_attention, registry, transformer_block
+
+SIZES = (
+    {"b": 2, "n": 7, "d": 6, "h": 3, "f": 5, "L": 2, "w": 3, "c": 2, "R": 2, "r": 2},
+    {"b": 3, "n": 11, "d": 10, "h": 2, "f": 13, "L": 1, "w": 4, "c": 3, "R": 3, "r": 1},
+    {"b": 1, "n": 12, "d": 9, "h": 3, "f": 7, "L": 3, "w": 4, "c": 4, "R": 1, "r": 3},
+    {"b": 2, "n": 1, "d": 5, "h": 1, "f": 3, "L": 1, "w": 2, "c": 3, "R": 1, "r": 1},
+    {"b": 2, "n": 4, "d": 6, "h": 2, "f": 3, "L": 1, "w": 6, "c": 5, "R": 2, "r": 2},
+)
+CASES = [
+    pytest.param(name, option, id=f"{name}-causal" if option.get("causal") else name)
+    for name in registry.names()
+    for option in (
+        [{"causal": flag} for flag in registry.spec(name).options["causal"]]
+        if "causal" in registry.spec(name).options
+        else [{}]
+    )
+]
+DECODING = [name for name in registry.names() if "decode" in registry.spec(name).modes]
+
+
+def _build(name: str, sizes: dict[str, int], option: dict[str, bool]) -> nn.Module:
+    found = registry.load(name)
+    torch.manual_seed(sum(sizes.values()))
+    module, _ = found.build(**{s: sizes[s] for s in found.spec.symbols}, **option)
+    return module.double()
+
+
+@pytest.mark.parametrize(("name", "option"), CASES)
+@pytest.mark.parametrize("sizes", SIZES, ids=lambda sizes: f"n{sizes['n']}d{sizes['d']}")
+def test_module_equals_its_naive_twin(
+    name: str, option: dict[str, bool], sizes: dict[str, int]
+) -> None:
+    module = _build(name, sizes, option)
+    naive = registry.load(name).naive
+    assert naive is not None
+    x = torch.randn(sizes["b"], sizes["n"], sizes["d"], dtype=torch.float64, requires_grad=True)
+    leaves = (x, *module.parameters())
+    ours, plain = module(x), naive(module, x)
+    torch.testing.assert_close(ours, plain, rtol=0, atol=1e-11)
+    upstream = torch.randn_like(ours)
+    got = torch.autograd.grad(ours, leaves, upstream, allow_unused=True)
+    want = torch.autograd.grad(plain, leaves, upstream, allow_unused=True)
+    for a, b, leaf in zip(got, want, leaves, strict=True):
+        zero = torch.zeros_like(leaf)
+        torch.testing.assert_close(
+            zero if a is None else a, zero if b is None else b, rtol=1e-9, atol=1e-10
+        )
+
+
+@pytest.mark.parametrize(("name", "option"), CASES)
+def test_operators_do_not_depend_on_the_data(name: str, option: dict[str, bool]) -> None:
+    module = _build(name, SIZES[0], option)
+    sequences = []
+    for seed in (0, 1):
+        torch.manual_seed(seed)
+        x = torch.randn(2, 7, 6, dtype=torch.float64, requires_grad=True)
+        with _Names() as names:
+            module(x).backward(torch.randn(2, 7, 6, dtype=torch.float64))
+        module.zero_grad()
+        sequences.append(names.seen)
+    assert sequences[0] == sequences[1]
+
+
+class _Names(TorchDispatchMode):
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+        self.seen.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+@pytest.mark.parametrize("name", [n for n in registry.names() if registry.spec(n).options])
+def test_causal_output_ignores_later_positions(name: str) -> None:
+    module = _build(name, SIZES[1], {"causal": True})
+    x = torch.randn(2, 11, 10, dtype=torch.float64)
+    changed = x.clone()
+    changed[:, 6:] += 1
+    # The rounding of hashed attention's chunks moves with the sort, not its result.
+    if name == "lsh_attention":
+        changed = torch.cat((x[:, :6], x[:, 6:] * 2), dim=1)
+    torch.testing.assert_close(module(changed)[:, :6], module(x)[:, :6], rtol=0, atol=1e-12)
+    assert not torch.allclose(module(changed)[:, 6:], module(x)[:, 6:])
+
+
+@pytest.mark.parametrize("name", DECODING)
+@pytest.mark.parametrize("start", [1, 2, 5, 9])
+def test_prefill_and_steps_equal_the_causal_whole(name: str, start: int) -> None:
+    sizes = {"b": 2, "n": 13, "d": 6, "h": 3, "w": 4, "c": 3}
+    found = registry.load(name)
+    assert found.build_decode is not None
+    step, _, _ = found.build_decode(**{s: sizes[s] for s in found.spec.symbols})
+    module = step.__self__.double()  # type: ignore[attr-defined]
+    x = torch.randn(2, 13, 6, dtype=torch.float64)
+    with torch.no_grad():
+        whole = module(x)
+        y, state = module.prefill(x[:, :start])
+        torch.testing.assert_close(y, whole[:, :start], rtol=0, atol=1e-12)
+        for t in range(start, 13):
+            y, state = step(x[:, t : t + 1], state)
+            torch.testing.assert_close(y, whole[:, t : t + 1], rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", DECODING)
+@pytest.mark.parametrize("n", [1, 3, 4, 9])
+def test_decode_starts_from_the_state_that_prefill_leaves(name: str, n: int) -> None:
+    sizes = {"b": 2, "n": n, "d": 6, "h": 3, "w": 4, "c": 3}
+    found = registry.load(name)
+    assert found.build_prefill is not None
+    assert found.build_decode is not None
+    given = {s: sizes[s] for s in found.spec.symbols}
+    prefill, inputs = found.build_prefill(**given)
+    step, new, state = found.build_decode(**given)
+    y, left = prefill(*inputs)
+    assert y.shape == (2, n, 6)
+    assert [(t.shape, t.dtype) for t in left] == [(t.shape, t.dtype) for t in state]
+    assert [x.shape for x in new] == [(2, 1, 6)]
+    y, after = step(*new, state)
+    assert y.shape == (2, 1, 6)
+    assert torch.isfinite(y).all()
+    _, expected = found.build_prefill(**(given | {"n": n + 1}))[0](torch.randn(2, n + 1, 6))
+    assert [t.shape for t in after] == [t.shape for t in expected]
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("name", ["full_attention", "flash_attention"])
+def test_attention_equals_nn_multihead_attention(name: str, causal: bool) -> None:
+    module = _build(name, SIZES[1], {"causal": causal})
+    theirs = nn.MultiheadAttention(10, 2, bias=False, batch_first=True, dtype=torch.float64)
+    weights = dict(module.named_parameters())
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([weights[f"{p}.weight"] for p in "qkv"]))
+        theirs.out_proj.weight.copy_(weights["o.weight"])
+    x = torch.randn(3, 11, 10, dtype=torch.float64)
+    mask = torch.ones(11, 11, dtype=torch.bool).triu(1) if causal else None
+    torch.testing.assert_close(module(x), theirs(x, x, x, attn_mask=mask)[0], rtol=0, atol=1e-12)
+
+
+def test_attention_with_bias_equals_nn_multihead_attention() -> None:
+    module = full_attention.FullAttention(full_attention.Config(6, 3, bias=True)).double()
+    theirs = nn.MultiheadAttention(6, 3, batch_first=True, dtype=torch.float64)
+    weights = dict(module.named_parameters())
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([weights[f"{p}.weight"] for p in "qkv"]))
+        theirs.in_proj_bias.copy_(torch.cat([weights[f"{p}.bias"] for p in "qkv"]))
+        theirs.out_proj.load_state_dict(module.o.state_dict())
+    x = torch.randn(2, 5, 6, dtype=torch.float64)
+    torch.testing.assert_close(module(x), theirs(x, x, x)[0], rtol=0, atol=1e-12)
+
+
+def test_block_equals_nn_transformer_encoder_layer() -> None:
+    module = transformer_block.TransformerStack(transformer_block.Config(6, 3, 11)).double()
+    block = module.blocks[0]
+    assert isinstance(block, transformer_block.Block)
+    theirs = nn.TransformerEncoderLayer(
+        6, 3, 11, 0.0, "gelu", batch_first=True, norm_first=True, bias=False, dtype=torch.float64
+    )
+    attention = block.attention
+    with torch.no_grad():
+        theirs.self_attn.in_proj_weight.copy_(
+            torch.cat([attention.q.weight, attention.k.weight, attention.v.weight])
+        )
+        theirs.self_attn.out_proj.weight.copy_(attention.o.weight)
+        theirs.linear1.weight.copy_(block.feed_forward.up.weight)
+        theirs.linear2.weight.copy_(block.feed_forward.down.weight)
+    x = torch.randn(2, 7, 6, dtype=torch.float64)
+    torch.testing.assert_close(module(x), theirs(x), rtol=0, atol=1e-12)

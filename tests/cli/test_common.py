@@ -1,0 +1,96 @@
+"""What commands share."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import signal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from costlab.cli.common import (
+    Progress,
+    cancellable,
+    parse_options,
+    print_json,
+    require_targets,
+    split_words,
+    table,
+)
+from costlab.errors import InputError, SizeError
+
+
+def test_split_words() -> None:
+    targets, sizes = split_words(["lstm", "n=4k", "my/file.py:build", "d=1,2"])
+
+    assert targets == ["lstm", "my/file.py:build"]
+    assert sizes == {"n": (4096,), "d": (1, 2)}
+
+
+def test_require_targets_says_what_was_given() -> None:
+    with pytest.raises(InputError, match="given: a b; allowed: one"):
+        require_targets(["a", "b"], 1, 1, "one")
+
+
+def test_parse_options() -> None:
+    sizes, flags = parse_options(["h=8", "causal=yes", "bias=off"])
+
+    assert sizes == {"h": 8}
+    assert flags == {"causal": True, "bias": False}
+
+
+@pytest.mark.parametrize("text", ["h", "h=maybe", "h=1,2"])
+def test_parse_options_refuses(text: str) -> None:
+    with pytest.raises((InputError, SizeError)):
+        parse_options([text])
+
+
+def test_table_is_aligned() -> None:
+    text = table(("name", "n"), [("a", "5"), ("long one", "1024")], right="lr")
+
+    assert text == "name         n\na            5\nlong one  1024"
+
+
+def test_print_json_of_exact_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    print_json({"third": Fraction(1, 4), "whole": Fraction(6, 2), "numpy": np.float64(0.5)})
+
+    assert json.loads(capsys.readouterr().out) == {"third": 0.25, "whole": 3, "numpy": 0.5}
+
+
+class _Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_rewrites_its_line() -> None:
+    stream = _Terminal()
+    progress = Progress(stream=stream)
+    progress("measuring")
+    progress("done")
+    progress.clear()
+
+    assert stream.getvalue() == "\rmeasuring\rdone     \r    \r"
+
+
+@pytest.mark.parametrize(("quiet", "stream"), [(True, _Terminal()), (False, io.StringIO())])
+def test_progress_is_silent(quiet: bool, stream: io.StringIO) -> None:
+    progress = Progress(quiet, stream)
+    progress("measuring")
+    progress.clear()
+
+    assert stream.getvalue() == ""
+
+
+def test_cancellable_asks_first_and_interrupts_then() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with cancellable() as cancelled:
+        assert not cancelled()
+        os.kill(os.getpid(), signal.SIGINT)
+        assert cancelled()
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+
+    assert signal.getsignal(signal.SIGINT) is before

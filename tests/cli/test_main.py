@@ -1,0 +1,186 @@
+"""The command line as a whole: help, errors in one line, exit codes, words in any order."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from costlab import __version__
+from costlab.cli import __main__ as entry
+from costlab.cli.__main__ import COMMANDS, build_parser, main
+from costlab.errors import DerivationError
+
+NAMES = [
+    action.dest
+    for group in build_parser()._subparsers._group_actions  # type: ignore[union-attr]
+    for action in group._choices_actions  # type: ignore[attr-defined]
+]
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert len(NAMES) == len(COMMANDS)
+    for name in NAMES:
+        assert f"  {name} " in text or f"  {name}\n" in text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_help_has_an_example_that_parses(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([name, "--help"]) == 0
+
+    text = capsys.readouterr().out
+    examples = [line.strip() for line in text.partition("example")[2].splitlines()[1:] if line]
+    assert examples
+    for example in examples:
+        program, *argv = example.split()
+        assert program == "costlab"
+        args, rest = build_parser().parse_known_args(argv)
+        entry._take_words(args, rest)
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"costlab {__version__}\n"
+
+
+@pytest.mark.parametrize(
+    ("argv", "says"),
+    [
+        ([], "COMMAND"),
+        (["derif"], "derif"),
+        (["list", "--tabel"], "--tabel"),
+        (["list", "something"], "something"),
+        (["predict", "no_such_architecture", "n=4", "--device", "L4"], "no_such_architecture"),
+        (["predict", "full_attention", "n=0", "--device", "L4"], "positive integer"),
+        (["predict", "full_attention", "n=-3", "--device", "L4"], "-3"),
+        (["predict", "full_attention", "n=many", "--device", "L4"], "many"),
+        (["predict", "--device", "L4"], "costlab list"),
+        (["predict", "full_attention", "--device", "abacus"], "abacus"),
+        (["predict", "full_attention", "--set", "h", "--device", "L4"], "name=value"),
+        (["derive", "a", "b"], "a b"),
+        (["diff", "full_attention"], "two"),
+        (["crossover", "rnn", "lstm", "--over", "n", "--fits", "lots"], "lots"),
+        (["map", "rnn", "lstm", "--over", "n"], "two sizes"),
+        (["map", "rnn", "lstm", "--over", "n,d", "-o", "map.bmp"], ".svg"),
+        (["profile", "rnn", "n=4", "--device", "abacus"], "abacus"),
+        (["profile", "rnn", "n=4", "--budget", "soon"], "soon"),
+        (["export", "no-such-run", "-o", "x.json"], "runs.sqlite"),
+        (["import", "no-such-file.json"], "no-such-file.json"),
+    ],
+)
+def test_bad_input_is_one_line_and_code_2(
+    argv: list[str], says: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(argv) == 2
+
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith("costlab: ")
+    assert says in captured.err
+
+
+def _raise(error: BaseException) -> None:
+    raise error
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "says"),
+    [
+        (DerivationError("no\nform", operator="aten.x"), 2, "no form; given: aten.x"),
+        (PermissionError(13, "Permission denied", "runs.sqlite"), 2, "runs.sqlite"),
+        (KeyboardInterrupt(), 130, "cancelled"),
+    ],
+)
+def test_errors_of_a_command(
+    error: BaseException,
+    code: int,
+    says: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(entry.list, "run", lambda args: _raise(error))
+
+    assert main(["list"]) == code
+    assert says in capsys.readouterr().err
+
+
+def test_a_defect_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry.list, "run", lambda args: _raise(ZeroDivisionError()))
+
+    with pytest.raises(ZeroDivisionError):
+        main(["list"])
+
+
+def test_module_equals_command() -> None:
+    found = subprocess.run(
+        [sys.executable, "-m", "costlab", "--version"], capture_output=True, text=True, check=True
+    )
+
+    assert found.stdout == f"costlab {__version__}\n"
+
+
+def test_a_reader_that_leaves_is_no_error() -> None:
+    """`costlab list | head -1` ends without a traceback."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    found = subprocess.run(
+        [sys.executable, "-m", "costlab", "list"],
+        stdout=writer,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    os.close(writer)
+
+    assert (found.returncode, found.stderr) == (0, "")
+
+
+def test_a_console_without_our_signs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A console that cannot show a sign gets another one, not an error."""
+    raw = io.BytesIO()
+    monkeypatch.setattr(sys, "stdout", io.TextIOWrapper(raw, encoding="ascii"))
+
+    assert main(["list", "--json"]) == 0
+
+    sys.stdout.flush()
+    assert raw.getvalue().isascii()
+
+
+def test_words_may_follow_options() -> None:
+    args, rest = build_parser().parse_known_args(
+        ["crossover", "rnn", "lstm", "--over", "n", "d=512", "--metric", "flop", "b=3"]
+    )
+    entry._take_words(args, rest)
+
+    assert args.words == ["rnn", "lstm", "d=512", "b=3"]
+
+
+def test_interrupt_of_a_process() -> None:
+    """Ctrl-C ends the command with 130 and one line."""
+    code = (
+        "import sys, time\n"
+        "from costlab.cli import __main__ as entry\n"
+        "def wait(args):\n"
+        "    print('ready', flush=True)\n"
+        "    time.sleep(60)\n"
+        "entry.list.run = wait\n"
+        "sys.exit(entry.main(['list']))\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    _out, err = process.communicate(timeout=30)
+
+    assert (process.returncode, err) == (130, "costlab: cancelled\n")

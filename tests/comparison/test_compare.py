@@ -1,0 +1,175 @@
+"""Joining, error summaries and exponents on points with known errors and slopes."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from costlab.comparison.api import compare
+from costlab.comparison.statistics import fit_slope, log_crossing, student_quantile
+from costlab.prediction.api import predict
+from costlab.prediction.record import Prediction
+from tests.prediction.machines import flat_machine
+from tests.prediction.programs import attention, derivation, group, n, recurrence
+
+
+def measured(
+    prediction: Prediction, factor: float, *, peak: int | None = None, **more: Any
+) -> dict[str, Any]:
+    time_s = prediction.time_s * factor
+    return {
+        "architecture": prediction.architecture,
+        "mode": prediction.mode,
+        "dtype": prediction.dtype,
+        "sizes": dict(prediction.sizes),
+        "status": "ok",
+        "time_s": time_s,
+        "time_interval_s": [time_s * 0.99, time_s * 1.01],
+        "peak_bytes": prediction.peak_bytes if peak is None else peak,
+        "energy_j": None,
+        "flags": [],
+        **more,
+    }
+
+
+def predictions_over(values: list[int], program: Any = None) -> list[Prediction]:
+    machine = flat_machine(step_s=1e-9, spread={"": (0.79, 1.3)})
+    program = program or attention()
+    return [predict(program, {"b": 1, "n": v, "d": 64}, machine) for v in values]
+
+
+def test_errors_are_relative_to_the_measured_value() -> None:
+    predictions = predictions_over([100, 200, 300, 400])
+    points = [
+        measured(p, factor) for p, factor in zip(predictions, [1.25, 0.8, 1.0, 2.0], strict=True)
+    ]
+
+    compared = compare(points, predictions, run="r1")
+
+    # predicted / measured = 0.8, 1.25, 1, 0.5: errors -0.2, 0.25, 0, -0.5
+    time = compared.overall["time"]
+    assert time.count == 4
+    assert time.median_ape == pytest.approx(0.225)
+    assert time.max_ape == pytest.approx(0.5)
+    assert time.bias == pytest.approx(-0.1)
+    assert time.in_interval == pytest.approx(3 / 4)
+    assert compared.overall["peak_bytes"].max_ape == 0.0
+    assert "energy" not in compared.overall
+
+
+def test_points_without_time_or_prediction_are_kept_out_of_errors() -> None:
+    first, second = predictions_over([100, 200])
+    lost = {**measured(second, 1.0), "time_s": None, "peak_bytes": None, "status": "oom"}
+    stranger = {**measured(first, 1.0), "sizes": {"b": 1, "n": 7, "d": 64, "h": 4}}
+
+    compared = compare([measured(first, 1.1), lost, stranger], [first, second])
+
+    assert compared.overall["time"].count == 1
+    assert [p.measured["status"] for p in compared.points] == ["ok", "oom"]
+    assert compared.unmatched == ("attention forward float32 b=1 n=7 d=64 h=4",)
+    json.dumps(compared.to_json(), allow_nan=False)
+
+
+def test_points_may_leave_out_defaults() -> None:
+    (prediction,) = predictions_over([100])
+    point = {**measured(prediction, 1.0), "sizes": {"b": 1, "n": 100, "d": 64}}
+
+    assert compare([point], [prediction]).points[0].sizes["h"] == 4
+
+
+@pytest.mark.parametrize(
+    ("drift", "verdict"), [(0.0, "agrees"), (0.3, "differs")], ids=["same", "steeper"]
+)
+def test_exponent_of_measured_points_with_a_known_extra_slope(drift: float, verdict: str) -> None:
+    values = [128, 256, 512, 1024, 2048, 4096]
+    predictions = predictions_over(values)
+    noise = random.Random(7)
+    points = [
+        measured(p, (v / 128) ** drift * math.exp(noise.gauss(0, 0.02)))
+        for p, v in zip(predictions, values, strict=True)
+    ]
+
+    exponents = {(e.variable, e.metric): e for e in compare(points, predictions).exponents}
+
+    time = exponents["n", "time"]
+    assert time.predicted is not None and time.interval is not None
+    assert time.measured - time.predicted == pytest.approx(drift, abs=0.04)
+    assert time.interval[0] < time.measured < time.interval[1]
+    assert time.verdict == verdict
+    assert exponents["n", "peak_bytes"].measured == exponents["n", "peak_bytes"].predicted
+
+
+def test_a_noisy_exponent_cannot_tell() -> None:
+    values = [100, 200, 400]
+    predictions = predictions_over(values)
+    points = [measured(p, f) for p, f in zip(predictions, [1.0, 2.0, 0.7], strict=True)]
+
+    (time,) = [e for e in compare(points, predictions).exponents if e.metric == "time"]
+
+    assert time.verdict == "cannot tell"
+
+
+def test_two_points_have_a_slope_but_no_interval() -> None:
+    predictions = predictions_over([100, 200])
+    compared = compare([measured(p, 1.0) for p in predictions], predictions)
+
+    (time,) = [e for e in compared.exponents if e.metric == "time"]
+
+    assert (time.interval, time.verdict) == (None, "cannot tell")
+
+
+def test_crossover_is_where_the_measured_order_turns() -> None:
+    # a: n² seconds; b: 1000 n seconds. They cross at n = 1000.
+    machine = flat_machine(flop_per_s=1.0)
+    make: Callable[[str, Any], Any] = lambda name, flop: derivation(  # noqa: E731
+        name, (group("aten.mm", "matmul", flop, 0, 1),), peak=n, state=0, steps=0, sizes=("n",)
+    )
+    predictions = [
+        predict(program, {"n": value}, machine)
+        for program in (make("a", n * n), make("b", 1000 * n))
+        for value in (250, 500, 2000, 4000)
+    ]
+    points = [measured(p, 1.0 if p.architecture == "a" else 1.1) for p in predictions]
+
+    (crossing,) = compare(points, predictions).crossovers
+
+    assert crossing.predicted == pytest.approx(1000)
+    assert crossing.measured == pytest.approx(1100)
+    assert crossing.verdict == "agrees"
+
+
+def test_an_order_that_never_turns_in_either_agrees() -> None:
+    predictions = [*predictions_over([64, 128]), *predictions_over([64, 128], recurrence())]
+
+    (crossing,) = compare([measured(p, 1.0) for p in predictions], predictions).crossovers
+
+    assert (crossing.predicted, crossing.measured, crossing.verdict) == (None, None, "agrees")
+
+
+@pytest.mark.parametrize(
+    ("freedom", "expected"),
+    # Two-sided 95 % points from printed tables.
+    [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (5, 2.571), (10, 2.228), (30, 2.042)],
+)
+def test_student_quantile(freedom: int, expected: float) -> None:
+    assert student_quantile(freedom) == pytest.approx(expected, abs=5e-4)
+
+
+def test_slope_interval_covers_the_truth_as_often_as_it_says() -> None:
+    noise = random.Random(11)
+    x = [math.log(v) for v in (128, 256, 512, 1024, 2048)]
+    covered = 0
+    for _trial in range(400):
+        slope = fit_slope(x, [1.7 * a + noise.gauss(0, 0.1) for a in x], [1.0] * len(x))
+        covered += abs(slope.value - 1.7) <= slope.half_width
+    assert 0.92 <= covered / 400 <= 0.98
+
+
+def test_log_crossing() -> None:
+    assert log_crossing([1.0, 100.0], [0.1, 10.0]) == pytest.approx(10.0)
+    assert log_crossing([1.0, 100.0], [2.0, 3.0]) is None

@@ -1,0 +1,38 @@
+"""What every test gets: a fresh seed that is printed, and data folders of its own."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("costlab", deadline=None, print_blob=True)
+settings.load_profile("costlab")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose a new seed for this run unless ``--hypothesis-seed`` repeats an earlier one."""
+    if config.getoption("hypothesis_seed", None) is None:
+        config.option.hypothesis_seed = str(random.SystemRandom().randrange(2**32))
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    """Print the seed and how to repeat the run."""
+    return f"seed: repeat with --hypothesis-seed={config.option.hypothesis_seed}"
+
+
+@pytest.fixture
+def seed(request: pytest.FixtureRequest) -> int:
+    """The seed of this run, for tests that draw sizes or data themselves."""
+    return int(request.config.option.hypothesis_seed)
+
+
+@pytest.fixture(autouse=True)
+def costlab_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data folder for this test alone, so that no test reads or writes the user's."""
+    home = tmp_path_factory.mktemp("costlab-home")
+    monkeypatch.setenv("COSTLAB_HOME", str(home))
+    return home

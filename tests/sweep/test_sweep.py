@@ -1,0 +1,148 @@
+"""Plans, order, and sweeps that are cut short and resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from costlab.measurement.timing import TimingPlan
+from costlab.store import Store
+from costlab.sweep import SweepPlan, expand, resume, run_sweep
+
+_ROOT = Path(__file__).parents[2]
+_FACTORY = """
+import torch
+
+def double(n: int):
+    return (lambda x: x + x), (torch.randn(n),)
+"""
+_BRIEF = TimingPlan(warmup_s=0.02, min_samples=3, min_time_s=0.01, max_time_s=0.05)
+_SWEEP = """
+import json
+import sys
+from pathlib import Path
+from costlab.store import Store
+from costlab.sweep import SweepPlan, run_sweep
+plan = SweepPlan.from_json(json.loads(sys.argv[2]))
+with Store(Path(sys.argv[1])) as store:
+    for point in run_sweep(plan, store, "r"):
+        print(point.point, flush=True)
+"""
+
+
+def _plan(*targets: str, n: list[int]) -> SweepPlan:
+    """A plan whose points take as little time as they can."""
+    return SweepPlan(expand(targets, {"n": n}), seed=4, resident=False, timing=_BRIEF)
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> str:
+    file = tmp_path / "mine.py"
+    file.write_text(_FACTORY)
+    return f"{file}:double"
+
+
+def test_expand_makes_every_combination_once() -> None:
+    points = expand(["a", "b"], {"n": [2, 4], "d": [8]}, modes=["forward", "train"])
+
+    assert len(points) == len({json.dumps(point.to_json()) for point in points}) == 8
+    assert all(point.sizes["d"] == 8 for point in points)
+
+
+def test_the_seed_fixes_the_order() -> None:
+    points = expand(["a"], {"n": list(range(1, 30))})
+    order = SweepPlan(points, seed=3).order()
+
+    assert order == SweepPlan(points, seed=3).order()
+    assert order != SweepPlan(points, seed=4).order()
+    assert order != list(points)
+    assert sorted(point.sizes["n"] for point in order) == list(range(1, 30))
+
+
+def test_a_plan_survives_json() -> None:
+    plan = SweepPlan(expand(["a"], {"n": [2]}, options={"causal": True}), seed=1, budget_s=2.5)
+
+    assert SweepPlan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
+
+
+def test_a_killed_sweep_goes_on_where_it_stopped(tmp_path: Path, target: str) -> None:
+    path = tmp_path / "runs.sqlite"
+    plan = _plan(target, n=[3, 5, 7])
+    sweep = subprocess.Popen(
+        [sys.executable, "-c", _SWEEP, str(path), json.dumps(plan.to_json())],
+        stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(_ROOT)},
+    )
+    assert sweep.stdout is not None
+    first = sweep.stdout.readline().decode().strip()
+    sweep.send_signal(signal.SIGKILL)
+    sweep.wait()
+    sweep.stdout.close()
+
+    with Store(path) as store:
+        before = [point["point"] for point in store.points("r")]
+        more = list(resume(store, "r"))
+        points = store.points("r", history=True)
+
+    assert before[0] == first
+    assert len(before) + len(more) == 3
+    assert sorted(point["sizes"]["n"] for point in points) == [3, 5, 7]
+
+
+def test_points_are_stored_as_they_come_and_a_bad_one_costs_only_itself(
+    tmp_path: Path, target: str
+) -> None:
+    plan = _plan(target, "no_such_thing", n=[3])
+    with Store(tmp_path / "runs.sqlite") as store:
+        seen = []
+        for result in run_sweep(plan, store, "r"):
+            seen.append((result.architecture, result.status))
+            assert store.statuses("r")[result.point] == result.status
+            assert result.run == "r"
+        again = list(run_sweep(plan, store, "r"))
+        failed = list(run_sweep(plan, store, "r", again=frozenset({"crash"})))
+        stored = {point["architecture"]: point for point in store.points("r")}
+
+    assert dict(seen)["no_such_thing"] == "crash"
+    assert dict(seen)[target] in ("ok", "noisy")
+    assert "no_such_thing" in stored["no_such_thing"]["reasons"]["time_s"]
+    assert len(stored[target]["processes"]) == 3
+    assert again == []
+    assert [result.architecture for result in failed] == ["no_such_thing"]
+
+
+def test_changed_code_is_measured_again(tmp_path: Path, target: str) -> None:
+    plan = _plan(target, n=[3])
+    with Store(tmp_path / "runs.sqlite") as store:
+        first = list(run_sweep(plan, store, "r"))
+        Path(target.rpartition(":")[0]).write_text(_FACTORY.replace("x + x", "x * x"))
+        second = list(run_sweep(plan, store, "r"))
+
+    assert len(first) == len(second) == 1
+    assert first[0].point != second[0].point
+
+
+def test_a_cancel_ends_the_sweep_and_leaves_the_point_open(tmp_path: Path, target: str) -> None:
+    plan = _plan(target, n=[3, 5])
+    with Store(tmp_path / "runs.sqlite") as store:
+        cancelled = list(run_sweep(plan, store, "r", cancelled=lambda: True))
+        rest = list(run_sweep(plan, store, "r"))
+
+    assert [result.status for result in cancelled] == ["cancelled"]
+    assert len(rest) == 2
+
+
+def test_a_spent_budget_ends_the_sweep(tmp_path: Path, target: str) -> None:
+    plan = SweepPlan(expand([target], {"n": [3]}), seed=1, budget_s=1e-9)
+    start = time.monotonic()
+    with Store(tmp_path / "runs.sqlite") as store:
+        assert list(run_sweep(plan, store, "r")) == []
+
+    assert time.monotonic() - start < 5
