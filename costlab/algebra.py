@@ -357,10 +357,24 @@ def _extreme(name: str, xs: tuple[Size | Fraction, ...]) -> Size:
         flat[expr] = None
     if numbers:
         flat[as_expr(max(numbers) if name == "Max" else min(numbers))] = None
+    flat = _without_signed(name, flat)
     if len(flat) == 1:
         return simplest(next(iter(flat)))
     ordered = sorted(flat, key=str)
     return _func(name, *ordered)
+
+
+def _without_signed(name: str, flat: dict[Expr, None]) -> dict[Expr, None]:
+    """Compare 0 with sums whose terms have one sign: sizes are positive, so these have it too."""
+    zero = Expr({})
+    if zero not in flat:
+        return flat
+    above = {e for e in flat if e.terms and all(c > 0 for c in e.terms.values())}
+    below = {e for e in flat if e.terms and all(c < 0 for c in e.terms.values())}
+    drop = set(below) if name == "Max" else set(above)
+    if above if name == "Max" else below:
+        drop.add(zero)
+    return {e: None for e in flat if e not in drop}
 
 
 def maximum(*xs: Size | Fraction) -> Size:

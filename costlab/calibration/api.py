@@ -24,7 +24,7 @@ from costlab.measurement.process import Cancelled, Child
 
 __all__ = ["calibrate", "load_latest", "staleness"]
 
-_TIMEOUT_S = {"quickest": 180.0, "quick": 300.0, "full": 900.0}
+_TIMEOUT_S = {"trial": 120.0, "quickest": 180.0, "quick": 300.0, "full": 900.0}
 
 Progress = Callable[[str, float], None]
 
@@ -41,11 +41,15 @@ def calibrate(
 ) -> CalibrationRecord:
     """Measure a device's rates and launch costs.
 
+    With one thread on a CPU the rates are of CPU time: what else runs on the machine meanwhile
+    slows the calibration but hardly lowers its rates. Otherwise they are of wall time.
+
     Args:
         device: "cpu", "cuda" or "cuda:N".
         threads: threads of torch's operators.
         dtype: floating-point type of the kernels.
-        level: "quickest" (about 10 s), "quick" (about 45 s) or "full" (about 3 minutes).
+        level: "quickest" (about 10 s), "quick" (about 45 s), "full" (about 3 minutes), or "trial",
+            which only shows that it works.
         progress: called with what is being done and the share that is done.
         cancelled: asked ten times a second.
         keep: whether to write the record to CostLab's data folder.

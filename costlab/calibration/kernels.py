@@ -189,15 +189,15 @@ def _gather(make: Maker, elements: int) -> Action:
 
 
 def _scatter_add(make: Maker, elements: int) -> Action:
-    x = make.rows(elements)
+    x, source = make.rows(elements), make.rows(elements)
     index = make.index(_ROW, *x.shape)
-    return lambda: x.scatter_add_(1, index, x)
+    return lambda: x.scatter_add_(1, index, source)
 
 
 def _index_put(make: Maker, elements: int) -> Action:
-    x = make(elements // 64, 64)
+    x, source = make(elements // 64, 64), make(elements // 64, 64)
     index = make.index(x.shape[0], x.shape[0])
-    return lambda: x.index_put_((index,), x)
+    return lambda: x.index_put_((index,), source)
 
 
 def _fft(make: Maker, elements: int) -> Action:

@@ -1,6 +1,7 @@
 """What a calibration times: plain data, one case per kernel and shape. No torch.
 
-Each level holds the cases of those before it. Held-out cases give no rate; they tell how well
+Each level holds the cases of those before it; "trial" has a handful that only show that a
+calibration works here. Held-out cases give no rate; they tell how well
 the rates predict what they were not taken from, above all whole passes of small programs.
 """
 
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from costlab.errors import InputError
 from costlab.i18n import _
 
-LEVELS = ("quickest", "quick", "full")
+LEVELS = ("trial", "quickest", "quick", "full")
 SHAPED, BANDWIDTH, PASS = "shaped", "bandwidth", "pass"
 
 
@@ -77,8 +78,10 @@ _SHAPED_KERNELS = (
 )
 
 # Elements of the largest operand: inside L1 or L2, inside L3, outside, and beyond 32 MiB, where
-# glibc returns memory to the system after every use; then in between.
-_ELEMENTS = ((0, 2**12), (0, 2**18), (0, 5 * 2**20), (0, 9 * 2**20), (1, 2**15), (1, 2**21))
+# glibc returns memory to the system after every use.
+_ELEMENTS = (
+    (0, 2**12), (0, 2**18), (0, 2**20), (0, 5 * 2**20), (0, 9 * 2**20), (1, 2**15), (1, 2**21),
+)  # fmt: skip
 _LARGE = 2**20
 _ELEMENTS_HELD_OUT = 700_000
 
@@ -105,6 +108,10 @@ _LARGE_KERNELS = frozenset({"add", "gelu", "softmax", "layer_norm", "sum", "clon
 _SLOW_KERNELS = frozenset({"sort", "topk", "fft", "scatter_add", "index_put", "dropout"})
 _HELD_OUT_KERNELS = ("add", "gelu", "softmax", "layer_norm", "sum", "clone_heads", "index_select")
 
+_TRIAL_KERNELS = frozenset({"matmul", "add", "clone", "softmax", "block_pass", "scores_pass"})
+# Of all dimensions multiplied.
+_TRIAL_LIMITS = {SHAPED: 2**25, BANDWIDTH: 2**20, PASS: 2**20}
+
 # Programs: (batch, sequence, width, heads).
 _PASSES = (
     (0, "block_pass", (2, 96, 64, 4)), (0, "block_pass", (2, 384, 192, 4)),
@@ -125,7 +132,13 @@ def cases(level: str) -> list[Case]:
         raise InputError(
             _("unknown calibration level"), given=level, allowed=", ".join(LEVELS)
         )
-    return list(_cases(LEVELS.index(level)))
+    if level == "trial":
+        return [
+            case
+            for case in _cases(0)
+            if case.kernel in _TRIAL_KERNELS and math.prod(case.shape) <= _TRIAL_LIMITS[case.table]
+        ]
+    return list(_cases(LEVELS.index(level) - 1))
 
 
 def _limit(kernel: str, depth: int) -> float:

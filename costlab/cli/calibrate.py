@@ -20,6 +20,8 @@ from costlab.units import format_percent, format_value
 if TYPE_CHECKING:
     from costlab.hardware.calibration_record import CalibrationRecord
 
+_NOTES = 3  # how many of a record's remarks the text shows
+
 
 def add_parser(subparsers: Subparsers) -> None:
     """Add the command."""
@@ -94,4 +96,8 @@ def show(record: CalibrationRecord) -> str:
     rows.append((_("took"), format_value(record.duration_s, "s")))
     width = max(len(label) for label, _text in rows)
     lines = [f"{label.ljust(width)}  {text}" for label, text in rows]
-    return "\n".join([*lines, *(f"- {note}" for note in record.notes)])
+    lines += [f"- {note}" for note in record.notes[:_NOTES]]
+    if len(record.notes) > _NOTES:
+        more = len(record.notes) - _NOTES
+        lines.append(_("- and {count} more (--json lists them)").format(count=more))
+    return "\n".join(lines)

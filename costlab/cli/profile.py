@@ -6,6 +6,7 @@ import argparse
 import random
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from costlab.cli.common import (
@@ -48,7 +49,9 @@ def add_parser(subparsers: Subparsers) -> None:
             "costlab profile my_model.py:build n=128:1k:x2 --mode train --budget 2m",
         ],
     )
-    add_words(parser, "ARCH|FILE.py:FACTORY|NAME=VALUES", _("what to measure, and its sizes"))
+    add_words(
+        parser, "ARCH|FILE.py:FACTORY|SWEEP.toml|NAME=VALUES", _("what to measure, and its sizes")
+    )
     add_program(parser)
     add_settings(parser)
     parser.add_argument("--device", default="cpu", help=_("cpu, cuda or cuda:N (default: cpu)"))
@@ -100,10 +103,15 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _plan(args: argparse.Namespace) -> SweepPlan:
+    from costlab.cli.sweep_file import load_sweep
     from costlab.sweep.plan import SweepPlan, expand
 
     targets, sizes = split_words(args.words)
-    require_targets(targets, 1, None, _("one or more architectures or FILE.py:FACTORY"))
+    require_targets(targets, 1, None, _("architectures, FILE.py:FACTORY, or one SWEEP.toml"))
+    if targets[0].endswith(".toml"):
+        if len(args.words) > 1 or args.set:
+            raise InputError(_("a sweep file stands alone"), given=" ".join(args.words))
+        return load_sweep(Path(targets[0]))
     fixed, flags = parse_options(args.set)
     grid = {**sizes, **{name: (value,) for name, value in fixed.items()}}
     points = expand(
@@ -116,9 +124,8 @@ def _plan(args: argparse.Namespace) -> SweepPlan:
         options=flags,
     )
     budget_s = None if args.budget is None else parsed(parse_seconds, "--budget", args.budget)
-    return SweepPlan(
-        points, random.SystemRandom().randrange(2**31), repeats=args.repeats, budget_s=budget_s
-    )
+    seed = random.SystemRandom().randrange(2**31)
+    return SweepPlan(points, seed, repeats=args.repeats, budget_s=budget_s)
 
 
 def _earlier(store: Store, plan: SweepPlan) -> tuple[str, SweepPlan]:

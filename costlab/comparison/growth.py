@@ -135,9 +135,12 @@ def _crossovers(
                 if all(p.sizes.get(k) == v for k, v in common.items())
             }
             pairs = [
-                (p, partner[p.sizes[variable]]) for p in series if p.sizes[variable] in partner
+                (p, q)
+                for p in series
+                if (q := partner.get(p.sizes[variable])) is not None
+                and p.measured.get("time_s")
+                and q.measured.get("time_s")
             ]
-            pairs = [(p, q) for p, q in pairs if p.measured.get("time_s") and q.measured.get("time_s")]
             if len(pairs) > 1:
                 yield _crossover(pairs, variable, common, mode)
 

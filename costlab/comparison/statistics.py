@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +17,10 @@ class Slope:
 
 
 def student_probability(t: float, freedom: int) -> float:
-    """Probability that a Student variable lies in [-t, t] (Abramowitz and Stegun 26.7.3, 26.7.4)."""
+    """Probability that a Student variable lies in [-t, t].
+
+    The finite sums of Abramowitz and Stegun, 26.7.3 and 26.7.4.
+    """
     theta = math.atan(t / math.sqrt(freedom))
     sine, cosine = math.sin(theta), math.cos(theta)
     odd = freedom % 2 == 1
@@ -74,9 +78,7 @@ def fit_slope(
 
 def log_crossing(x: Sequence[float], ratio: Sequence[float]) -> float | None:
     """First x where ``ratio`` passes 1, on straight lines in log-log; None where it never does."""
-    for (x0, r0), (x1, r1) in zip(
-        zip(x, ratio, strict=True), list(zip(x, ratio, strict=True))[1:], strict=False
-    ):
+    for (x0, r0), (x1, r1) in itertools.pairwise(zip(x, ratio, strict=True)):
         l0, l1 = math.log(r0), math.log(r1)
         if l0 == 0:
             return x0

@@ -10,8 +10,8 @@ share one slot per operator of the body.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from costlab.errors import DerivationError
 from costlab.trace.records import OpRecord, Trace
@@ -41,14 +41,6 @@ class LoopRun:
 
 
 @dataclass(frozen=True, slots=True)
-class Alignment:
-    """Slots in program order; slots of one loop body are adjacent."""
-
-    slots: tuple[Slot, ...]
-    loops: tuple[LoopRun, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class _Literal:
     tokens: tuple[int, ...]
 
@@ -62,6 +54,23 @@ class _Repeat:
 _Piece = _Literal | _Repeat
 
 
+@dataclass(frozen=True, slots=True)
+class Alignment:
+    """Slots in program order; slots of one loop body are adjacent.
+
+    ``pieces`` and ``numbers`` (of tokens) rebuild the operator sequence for any trip count.
+    """
+
+    slots: tuple[Slot, ...]
+    loops: tuple[LoopRun, ...]
+    pieces: tuple[_Piece, ...] = ()
+    numbers: Mapping[Hashable, int] = field(default_factory=dict)
+
+    def describes(self, trace: Trace, trip: int) -> bool:
+        """Whether ``trace`` runs this program's sequence of operators."""
+        return [self.numbers.get(token(r), -1) for r in trace.ops] == _expand(self.pieces, trip)
+
+
 def plain_module(path: str) -> str:
     """A module path with the numbers of repeated submodules made equal: "layers.#.attention"."""
     return _DIGITS.sub("#", path)
@@ -73,15 +82,15 @@ def token(record: OpRecord) -> tuple[Hashable, ...]:
     return (op, plain_module(str(module)), *rest)
 
 
-def tokenise(traces: Sequence[Trace]) -> list[list[int]]:
+def tokenise(traces: Sequence[Trace]) -> tuple[list[list[int]], dict[Hashable, int]]:
     """Tokens as small integers, the same for equal tokens in all traces."""
     numbers: dict[Hashable, int] = {}
-    return [[numbers.setdefault(token(r), len(numbers)) for r in t.ops] for t in traces]
+    return [[numbers.setdefault(token(r), len(numbers)) for r in t.ops] for t in traces], numbers
 
 
 def first_difference(traces: Sequence[Trace]) -> tuple[OpRecord, OpRecord] | None:
     """The first pair of operators at which two traces of equal trip count differ, if any."""
-    sequences = tokenise(traces)
+    sequences, _ = tokenise(traces)
     for other, sequence in zip(traces[1:], sequences[1:], strict=True):
         for i, (a, b) in enumerate(zip(sequences[0], sequence, strict=False)):
             if a != b:
@@ -99,18 +108,16 @@ def align(traces: Sequence[Trace], trips: Sequence[int] | None) -> Alignment:
     Raises:
         DerivationError: if the sequences are neither equal nor equal up to repeated runs.
     """
-    sequences = tokenise(traces)
+    sequences, numbers = tokenise(traces)
     if all(s == sequences[0] for s in sequences):
-        count = len(sequences[0])
-        return Alignment(
-            tuple(Slot(tuple((i,) for _ in traces)) for i in range(count)), ()
-        )
+        pieces: list[_Piece] | None = [_Literal(tuple(sequences[0]))]
+        return replace(_slots(pieces, [0] * len(traces)), numbers=numbers)
     if trips is None:
         raise _not_aligned(traces)
     pieces = _find_pieces(sequences, trips)
     if pieces is None:
         raise _not_aligned(traces)
-    return _slots(pieces, trips)
+    return replace(_slots(pieces, trips), numbers=numbers)
 
 
 def _not_aligned(traces: Sequence[Trace]) -> DerivationError:
@@ -176,7 +183,7 @@ def _split(long: list[int], short: list[int], many: int, few: int) -> list[_Piec
             while right < len(long) and long[right] == long[right - period]:
                 right += 1
             passes = (right - left) // period
-            if passes < many // 2 or passes - extra < 2 * PEEL + 3:
+            if passes < many // 2 or passes - extra < 2 * PEEL + 1:
                 continue
             end = left + passes * period
             rest = solve(end, end - i + j - jump, end)
@@ -225,4 +232,4 @@ def _slots(pieces: Sequence[_Piece], trips: Sequence[int]) -> Alignment:
         for i, count in enumerate(inner):
             cursor[i] += count * period
         literal(PEEL * period)
-    return Alignment(tuple(slots), tuple(loops))
+    return Alignment(tuple(slots), tuple(loops), tuple(pieces))

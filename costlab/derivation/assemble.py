@@ -18,8 +18,13 @@ def cost_class(
 ) -> CostClass:
     """Write ``derived`` as a :class:`CostClass`; ``public`` rewrites internal variables."""
 
+    written: dict[Expr, Expr] = {}
+
     def out(size: Size) -> Expr:
-        return public(as_expr(size))
+        expr = as_expr(size)
+        if expr not in written:
+            written[expr] = public(expr)
+        return written[expr]
 
     core = [s for s in derived.steps if is_core(s.module)]
     has_core = bool(core)
@@ -154,7 +159,8 @@ def _time(groups: Sequence[Group], steps: Expr | None) -> Expr:
     launches: list[Size] = []
     for group in groups:
         rate = symbol(f"P_{group.kind}")
-        work = maximum(group.flop / rate, group.bytes / symbol("W"))
+        moved = group.bytes / symbol("W")
+        work = moved if group.flop == 0 else maximum(group.flop / rate, moved)
         parts.append(group.calls * work)
         launches.append(group.calls * group.launches)
     parts.append(as_expr(total(launches)) * symbol("t_launch"))

@@ -101,6 +101,7 @@ class Builder:
         first = records[0][0]
         size = opaque_size(bare, index)
         if size is not None:
+            self._literal.learn(size)
             return TensorSpec((simplest(size),), (1,), first.outs[index].dtype)
         return self._tensor(slot, [[r.outs[index] for r in row] for row in records], first)
 
@@ -252,17 +253,21 @@ class Builder:
     # -- what exists before the run ----------------------------------------------------------
 
     def held(self, pick: Callable[[Trace], tuple[Held, ...]], kinds: tuple[str, ...]) -> tuple[Size, Size]:
-        """(elements, bytes) of the held tensors of ``kinds``, grouped by name without numbers.
+        """(elements, bytes) of the held tensors of ``kinds``, grouped by name.
 
         Raises:
             DerivationError: if a group's total is no polynomial of the sizes.
         """
         groups: dict[str, list[list[int]]] = {}
+        names = [{item.name for item in pick(t)} for t in self.traces]
+        same = all(n == names[0] for n in names)
         for number, t in enumerate(self.traces):
             for item in pick(t):
                 if item.kind not in kinds:
                     continue
-                name = f"{item.kind} {plain_module(item.name)} {item.dtype} {len(item.shape)}"
+                # Layers whose number varies are counted together, by their path without numbers.
+                path = item.name if same else plain_module(item.name)
+                name = f"{item.kind} {path} {item.dtype} {len(item.shape)}"
                 rows = groups.setdefault(name, [[0, 0] for _ in self.traces])
                 count = int(product(item.shape))  # type: ignore[arg-type]
                 rows[number][0] += count

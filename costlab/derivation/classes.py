@@ -19,7 +19,7 @@ from costlab.errors import ModuleError
 from costlab.formulas.record import Condition
 
 _BLOCK_SYMBOLS = ("w", "c")  # block sizes: the length they cut need not be their multiple
-_FEW_PASSES = 8
+_FEW_PASSES = 4
 _ONES = ("b", "h", "g", "L", "R")  # sizes that are 1 in practice
 
 
@@ -61,20 +61,20 @@ def size_models(
 
 
 def find_classes(
-    tracer: Tracer, models: Sequence[SizeModel], backend: str, literal: Iterable[str] = ()
+    tracer: Tracer, models: Sequence[SizeModel], backend: str, hints: Iterable[str] = ()
 ) -> list[ClassFound]:
-    """Derive every class of a program; ``literal`` are symbols never tried at 1."""
+    """Derive every class of a program; ``hints`` are symbols that may count a loop's passes."""
     found: list[ClassFound] = []
     for number, model in enumerate(models):
         try:
-            derived = derive_class(tracer, model, backend)
+            derived = derive_class(tracer, model, backend, hints)
         except ModuleError:
             if number == 0:
                 raise
             continue  # the module refuses such sizes: they are outside its domain
         if number and _covered(found[0].derived, tracer, model, backend):
             continue
-        found.extend(_with_ones(tracer, model, derived, backend, set(literal)))
+        found.extend(_with_ones(tracer, model, derived, backend, tuple(hints)))
     return found
 
 
@@ -86,26 +86,27 @@ def _covered(main: Derived, tracer: Tracer, model: SizeModel, backend: str) -> b
 
 
 def _with_ones(
-    tracer: Tracer, model: SizeModel, derived: Derived, backend: str, literal: set[str]
+    tracer: Tracer, model: SizeModel, derived: Derived, backend: str, hints: tuple[str, ...]
 ) -> Iterator[ClassFound]:
     """The class itself, then those with a size of 1 or few layers where that differs."""
     bounds = _bounds(tracer, model, derived, backend)
     yield ClassFound(derived, (*model.domain(), *_at_least(model, bounds)))
     special: dict[str, list[int]] = {}
     for name, bound in bounds.items():
-        if name in _ONES and name not in literal:
+        if name in _ONES:
             special[name] = list(range(1, bound)) if name == "L" else [1]
     for count in range(1, len(special) + 1):
         for names in itertools.combinations(special, count):
             for values in itertools.product(*(special[n] for n in names)):
                 fixed = dict(zip(names, values, strict=True))
-                yield from _narrow(tracer, model, backend, fixed, special)
+                yield from _narrow(tracer, model, backend, hints, fixed, special)
 
 
 def _narrow(
     tracer: Tracer,
     model: SizeModel,
     backend: str,
+    hints: tuple[str, ...],
     fixed: Mapping[str, int],
     special: Mapping[str, Sequence[int]],
 ) -> Iterator[ClassFound]:
@@ -116,7 +117,7 @@ def _narrow(
         divides=tuple(p for p in model.divides if p[0] not in fixed),
     )
     try:
-        derived = derive_class(tracer, smaller, backend)
+        derived = derive_class(tracer, smaller, backend, hints)
     except ModuleError:
         return
     bounds = _bounds(tracer, smaller, derived, backend)
@@ -138,11 +139,16 @@ def _bounds(
     for name in model.variables:
         if name in model.fixed or name.startswith("_blocks"):
             continue
-        top = _FEW_PASSES if name == derived.trip else 2 if name.startswith("_") else 1
-        for value in range(top, 0, -1):
-            if _differs(tracer, model, derived, backend, name, value):
-                found[name] = value + 1
-                break
+        start = _FEW_PASSES if name == derived.trip else 2 if name.startswith("_") else 1
+        value = start
+        # Upward to where they hold, or down to where they no longer do.
+        while value < 2 * _FEW_PASSES and _differs(tracer, model, derived, backend, name, value):
+            value += 1
+        if value == start:
+            while value > 1 and not _differs(tracer, model, derived, backend, name, value - 1):
+                value -= 1
+        if value > 1:
+            found[name] = value
     return found
 
 

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from costlab.algebra import Expr, Size, as_expr, sum_range, total
-from costlab.derivation.align import PEEL, align, token
+from costlab.derivation.align import PEEL, Alignment, align, token
 from costlab.derivation.build import Builder
-from costlab.derivation.fit import Fitter
 from costlab.derivation.lifetimes import PASS, LiveSets, MomentAt, moments
-from costlab.derivation.sizes import SizeModel
+from costlab.derivation.sizes import TRIP_RANGES, SizeModel
 from costlab.derivation.totals import COUNTED, Priced, concrete_call, depth, price
 from costlab.errors import DerivationError
 from costlab.graph import Moment
 from costlab.trace.records import OpRecord, Trace
 
-FIT_TRACES = 10
+FIT_TRACES = 8
 HELD_OUT = 2
+_PROBES = 4
 _TRAIN_KINDS = ("parameters", "buffers", "inputs", "state")
 
 Tracer = Callable[[Mapping[str, int]], Trace]  # masks already carried
@@ -52,6 +52,7 @@ class Derived:
     state_bytes: Size | None
     saved_bytes: Size | None
     depth: Size | None
+    alignment: Alignment
     trip: str | None
     verified_at: tuple[Mapping[str, int], ...]
     gaps: tuple[str, ...]
@@ -61,8 +62,22 @@ class Derived:
     peaks: tuple[Size, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A trace with the price of each of its operators, in integers."""
+
+    trace: Trace
+    priced: tuple[Priced, ...]
+
+    @classmethod
+    def of(cls, trace: Trace, backend: str) -> Run:
+        return cls(
+            trace, tuple(price(concrete_call(r, backend), r.pairs_at) for r in trace.ops)
+        )
+
+
 def derive_class(
-    tracer: Tracer, model: SizeModel, backend: str, seed: int = 0
+    tracer: Tracer, model: SizeModel, backend: str, hints: Iterable[str] = (), seed: int = 0
 ) -> Derived:
     """Derive one class of a program.
 
@@ -70,64 +85,90 @@ def derive_class(
         tracer: runs the program once at the given sizes (internal variables included).
         model: the sizes this class ranges over.
         backend: "cpu" or "cuda", which the rules read.
+        hints: symbols that may count a loop's passes.
+        seed: of the sizes traced at.
 
     Raises:
         DerivationError: if no formula reproduces every trace.
     """
-    traces, trip = _collect(tracer, model, random.Random(seed))
+    rng = random.Random(seed)
+    samples = _distinct(model, rng, None, TRIP_RANGES[0])
+    probes = [tracer(sizes) for sizes in samples[:_PROBES]]
+    if len({len(t.ops) for t in probes}) == 1:
+        return _derive(probes + [tracer(s) for s in samples[_PROBES:]], model, None, backend)
+    trip = _trip_variable(tracer, probes, model, samples, hints)
+    for last, passes in enumerate(TRIP_RANGES, 1):
+        samples = _distinct(model, rng, trip, passes)
+        try:
+            return _derive([tracer(sizes) for sizes in samples], model, trip, backend)
+        except DerivationError:
+            # What lives over several passes needs more of them to settle.
+            if last == len(TRIP_RANGES):
+                raise
+    raise AssertionError
+
+
+def _derive(traces: Sequence[Trace], model: SizeModel, trip: str | None, backend: str) -> Derived:
+    runs = [Run.of(t, backend) for t in traces]
     alignment = align(traces, [t.sizes[trip] for t in traces] if trip else None)
     builder = Builder(traces, alignment, model.variables, trip, backend)
-    derived = _assemble(builder, model, trip)
-    for t in traces:
-        problem = check(derived, t, backend)
+    derived = _assemble(builder, model, trip, runs)
+    for run in runs:
+        problem = check_run(derived, run)
         if problem is not None:
-            where = ", ".join(f"{k}={v}" for k, v in t.sizes.items())
+            where = ", ".join(f"{k}={v}" for k, v in run.trace.sizes.items())
             raise DerivationError(problem, where=where)
     return derived
 
 
-def _collect(
-    tracer: Tracer, model: SizeModel, rng: random.Random
-) -> tuple[list[Trace], str | None]:
-    """Traces at random sizes; sampled again with enough passes where sequences grow."""
-    samples = _distinct(model, rng, None, FIT_TRACES + HELD_OUT)
-    traces = [tracer(sizes) for sizes in samples[:4]]
-    if len({len(t.ops) for t in traces}) == 1:
-        return traces + [tracer(sizes) for sizes in samples[4:]], None
-    traces += [tracer(sizes) for sizes in samples[4:]]
-    trip = _trip_variable(traces, model)
-    samples = _distinct(model, rng, trip, FIT_TRACES + HELD_OUT)
-    return [tracer(sizes) for sizes in samples], trip
-
-
 def _distinct(
-    model: SizeModel, rng: random.Random, trip: str | None, count: int
+    model: SizeModel, rng: random.Random, trip: str | None, passes: Sequence[int]
 ) -> list[dict[str, int]]:
     found: list[dict[str, int]] = []
     attempts = 0
-    while len(found) < count:
-        sizes = model.sample(rng, trip)
+    while len(found) < FIT_TRACES + HELD_OUT:
+        sizes = model.sample(rng, trip, passes)
         attempts += 1
-        if sizes not in found or attempts > 50 * count:
+        if sizes not in found or attempts > 500:
             found.append(sizes)
     return found
 
 
-def _trip_variable(traces: Sequence[Trace], model: SizeModel) -> str:
+def _trip_variable(
+    tracer: Tracer,
+    probes: Sequence[Trace],
+    model: SizeModel,
+    samples: Sequence[Mapping[str, int]],
+    hints: Iterable[str],
+) -> str:
     """The one internal variable that the number of operators grows with."""
-    lengths = [len(t.ops) for t in traces]
-    fitted = Fitter([t.sizes for t in traces], model.variables).fit(lengths)
-    names = fitted.symbols() if isinstance(fitted, Expr) else frozenset()
-    if len(names) != 1:
-        by_length = sorted(traces, key=lambda t: len(t.ops))
-        cause = _first_change(by_length[0], by_length[-1])
-        raise DerivationError(
-            "the number of operators is no function of one size",
-            operator=cause.op if cause else "",
-            where=(cause.where or cause.module) if cause else "",
-            advice="loops must run over one size only",
-        )
-    return next(iter(names))
+    for name in hints:
+        if name in model.variables and _explains(probes, name):
+            return name
+    candidates = [name for name in model.variables if _explains(probes, name)]
+    if len(candidates) == 1:
+        return candidates[0]
+    more = [*probes, *(tracer(sizes) for sizes in samples[len(probes) :])]
+    candidates = [name for name in model.variables if _explains(more, name)]
+    if candidates:
+        return candidates[0]
+    by_length = sorted(more, key=lambda t: len(t.ops))
+    cause = _first_change(by_length[0], by_length[-1])
+    raise DerivationError(
+        "the number of operators is no function of one size",
+        operator=cause.op if cause else "",
+        where=(cause.where or cause.module) if cause else "",
+        advice="loops must run over one size only",
+    )
+
+
+def _explains(traces: Sequence[Trace], name: str) -> bool:
+    """Whether the number of operators is a straight line over the size ``name``."""
+    points = sorted({(t.sizes[name], len(t.ops)) for t in traces})
+    (x0, y0), (x1, y1) = points[0], points[-1]
+    if len({x for x, _ in points}) < min(3, len(points)) or x0 == x1:
+        return False
+    return all((y - y0) * (x1 - x0) == (y1 - y0) * (x - x0) for x, y in points)
 
 
 def _first_change(a: Trace, b: Trace) -> OpRecord | None:
@@ -137,7 +178,9 @@ def _first_change(a: Trace, b: Trace) -> OpRecord | None:
     return b.ops[len(a.ops)] if len(b.ops) > len(a.ops) else None
 
 
-def _assemble(builder: Builder, model: SizeModel, trip: str | None) -> Derived:
+def _assemble(
+    builder: Builder, model: SizeModel, trip: str | None, runs: Sequence[Run]
+) -> Derived:
     calls = builder.calls()
     alignment = builder.alignment
     steps = tuple(
@@ -169,7 +212,8 @@ def _assemble(builder: Builder, model: SizeModel, trip: str | None) -> Derived:
         held=held,
         state_bytes=state if state != 0 else None,
         saved_bytes=_saved(builder, families),
-        depth=builder.fit_totals([_depth(t, builder.backend) for t in builder.traces]),
+        depth=builder.fit_totals([_depth(run) for run in runs]),
+        alignment=alignment,
         trip=trip,
         verified_at=tuple(dict(t.sizes) for t in builder.traces[FIT_TRACES:]),
         gaps=tuple(sorted({s.priced.call.op for s in steps if s.priced.cost is None})),
@@ -232,37 +276,46 @@ def _saved(builder: Builder, families: Sequence[object]) -> Size | None:
     return total([*parts, inputs])
 
 
-def _depth(t: Trace, backend: str) -> int:
-    steps = []
-    for record in t.ops:
-        cost = price(concrete_call(record, backend), record.pairs_at).cost
-        steps.append(int(cost.steps) if cost is not None else 1)  # type: ignore[arg-type]
-    return depth(t.ops, steps)
+def _depth(run: Run) -> int:
+    steps = [int(p.cost.steps) if p.cost is not None else 1 for p in run.priced]  # type: ignore[arg-type]
+    return depth(run.trace.ops, steps)
 
 
-def check(derived: Derived, t: Trace, backend: str) -> str | None:
-    """Compare every total and the peak with the rules over one real run; None if all are equal.
+def check(derived: Derived, trace: Trace, backend: str) -> str | None:
+    """Compare the formulas with one real run at sizes of their class; None if all are equal."""
+    return check_run(derived, Run.of(trace, backend))
+
+
+def check_run(derived: Derived, run: Run) -> str | None:
+    """Compare operator sequence, every total and the peak with a run; None if all are equal.
 
     Exact integers must be equal; where a rule has a logarithm, equal to 1e-9.
     """
-    priced = [price(concrete_call(r, backend), r.pairs_at) for r in t.ops]
+    trace, sizes = run.trace, {**run.trace.sizes, "threads": 1}
+    trip = sizes[derived.trip] if derived.trip is not None else 0
+    if not derived.alignment.describes(trace, trip):
+        return "the run has another sequence of operators"
     for name in COUNTED:
         if name == "flop_useful" and not derived.masks_fitted:
             continue
-        count = as_number(total(p.quantity(name) for p in priced), {})
-        value = as_number(derived.totals[name], t.sizes)
+        count = as_number(total(p.quantity(name) for p in run.priced), {})
+        value = as_number(derived.totals[name], sizes)
         if abs(value - count) > (1e-9 * abs(count) if isinstance(value, float) else 0):
             return f"the formula for {name} gives {value} where a run counts {count}"
-    sizes = {**t.sizes, "threads": 1}
-    count = max(
-        (live + as_number(p.cost.scratch_bytes if p.cost else 0, sizes)
-         for live, p in zip(t.live_bytes(), priced, strict=True)),
-        default=0,
-    )  # fmt: skip
+    count = live_peak(run)
     value = max((as_number(p, sizes) for p in derived.peaks), default=0)
     if value != count:
         return f"the formula for peak_bytes gives {value} where a run counts {count}"
     return None
+
+
+def live_peak(run: Run) -> float | int:
+    """Most bytes alive at one operator of a run, kernel scratch included (one thread)."""
+    scratch = (
+        as_number(p.cost.scratch_bytes, {"threads": 1}) if p.cost is not None else 0
+        for p in run.priced
+    )
+    return max((a + b for a, b in zip(run.trace.live_bytes(), scratch, strict=True)), default=0)
 
 
 def quantity_total(steps: Sequence[Step], name: str) -> Size:

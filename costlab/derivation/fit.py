@@ -65,6 +65,12 @@ class Fitter:
             self._cache[key] = self._search(key)
         return self._cache[key]
 
+    def learn(self, expr: Size) -> None:
+        """Remember ``expr`` for values that no polynomial gives (a kernel's own block sizes)."""
+        if isinstance(expr, Expr):
+            values = self._values(expr)
+            self._cache[tuple(int(v) for v in values)] = expr
+
     def matches(self, expr: Size, values: Sequence[int]) -> bool:
         """Whether ``expr`` equals every value at its point."""
         if isinstance(expr, int):

@@ -19,7 +19,7 @@ from costlab.errors import DerivationError
 from costlab.trace.records import StorageRecord, Trace
 
 PASS = "_t"  # the pass number inside a loop, in expressions
-_PASSES = (0, 1, 2, -2, -1)
+_PASSES = (0, 1, -1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,10 +59,10 @@ def kind_of(record: StorageRecord) -> str:
 
 
 def moments(alignment: Alignment, trip: Expr | None) -> list[MomentAt]:
-    """Every literal operator, and each loop body at the first three and last two inner passes.
+    """Every literal operator, and each loop body at its first, second and last inner pass.
 
-    What lives from one pass into the next or the one after has settled by the third; between,
-    the live bytes of a body position are linear in the pass.
+    What lives from one pass into the next has settled by the second; between, the live bytes of
+    a body position are linear in the pass. The check against every trace's peak guards this.
     """
     found: list[MomentAt] = []
     slots = list(enumerate(alignment.slots))

@@ -6,9 +6,10 @@ that a derivation is the same everywhere; what a machine really allocates is see
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from costlab.graph import Call, TensorSpec
+from costlab.graph import Arg, Call, TensorSpec
 from costlab.rules.base import opaque_size
 from costlab.trace.records import Trace
 
@@ -16,16 +17,28 @@ from costlab.trace.records import Trace
 def settle(trace: Trace) -> list[str]:
     """Replace opaque sizes of ``trace`` by the rules'; return a note for each that differed."""
     notes: list[str] = []
+    settled: dict[int, TensorSpec] = {}
     for record in trace.ops:
+        if settled:
+            record.args = {name: _replaced(value, settled) for name, value in record.args.items()}
         for index, out in enumerate(record.outs):
             size = opaque_size(Call(record.op, record.args, ()), index)
             if size is None or out.numel == size:
                 continue
             notes.append(f"{record.op} allocates {out.numel} here, {size} by its formula")
-            settled = TensorSpec((size,), (1,), out.dtype, out.storage)
-            record.outs = (*record.outs[:index], settled, *record.outs[index + 1 :])
+            block = TensorSpec((size,), (1,), out.dtype, out.storage)
+            settled[out.storage] = block
+            record.outs = (*record.outs[:index], block, *record.outs[index + 1 :])
             trace.storages[out.storage] = replace(
                 trace.storages[out.storage],
-                nbytes=int(settled.nbytes),  # type: ignore[arg-type]
+                nbytes=int(block.nbytes),  # type: ignore[arg-type]
             )
     return notes
+
+
+def _replaced(value: Arg, settled: Mapping[int, TensorSpec]) -> Arg:
+    if isinstance(value, TensorSpec):
+        return settled.get(value.storage, value)
+    if isinstance(value, tuple):
+        return tuple(_replaced(item, settled) for item in value)
+    return value

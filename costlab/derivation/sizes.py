@@ -22,11 +22,11 @@ _RANGES: Mapping[str, Sequence[int]] = {
     "b": (2, 3, 4, 5), "n": range(7, 14), "m": range(6, 15), "h": (2, 4, 6), "g": (2, 3),
     "k": (4, 6, 8, 10, 12), "d": range(10, 31, 2), "f": range(9, 30), "w": (2, 3, 4, 5),
     "c": (2, 3, 4, 5), "R": (2, 3, 4), "r": (3, 4, 5), "s": range(3, 9), "e": (4, 6, 8),
-    "L": range(9, 14), "V": range(20, 60),
+    "L": range(7, 12), "V": range(20, 60),
 }  # fmt: skip
 _OTHER = range(5, 14)
 _QUOTIENTS = range(3, 10)
-TRIP_RANGE = range(9, 15)
+TRIP_RANGES = (range(7, 12), range(12, 18))  # the second where the first is too short
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +59,11 @@ class SizeModel:
         return tuple(dict.fromkeys(names))
 
     def sample(
-        self, rng: random.Random, trip: str | None = None, spread: int = 1
+        self, rng: random.Random, trip: str | None = None, passes: Sequence[int] = TRIP_RANGES[0]
     ) -> dict[str, int]:
-        """Random sizes of this class, internal variables included."""
+        """Random sizes of this class, internal variables included; ``trip`` is one of ``passes``."""
         for _ in range(1000):
-            values = self._draw(rng, trip, spread)
+            values = self._draw(rng, trip, passes)
             if all(c.holds(values) for c in self.domain()):
                 return values
         raise AssertionError("the conditions of this class leave no sizes")
@@ -76,13 +76,13 @@ class SizeModel:
             return self._with_quotient(rng, name, value)
         narrowed = replace(self, fixed={**self.fixed, name: value})
         for _ in range(100):
-            values = narrowed._draw(rng, None, 1)
+            values = narrowed._draw(rng)
             if all(c.holds(values) for c in self.domain()):
                 return values
         return None
 
     def _with_quotient(self, rng: random.Random, name: str, value: int) -> dict[str, int] | None:
-        values = self._draw(rng, None, 1)
+        values = self._draw(rng)
         for factor, multiple in self.divides:
             if self.quotient(factor, multiple) == name:
                 values[name], values[multiple] = value, values[factor] * value
@@ -96,31 +96,29 @@ class SizeModel:
                 return f"{multiple}/{factor}"
         return name
 
-    def _draw(self, rng: random.Random, trip: str | None, spread: int) -> dict[str, int]:
+    def _draw(
+        self, rng: random.Random, trip: str | None = None, passes: Sequence[int] = TRIP_RANGES[0]
+    ) -> dict[str, int]:
         values: dict[str, int] = dict(self.fixed)
         multiples = {m: f for f, m in self.divides}
         for name in self.symbols:
             if name not in values and name not in multiples:
-                values[name] = self._pick(rng, name, trip, spread)
+                values[name] = rng.choice(passes) if name == trip else self._pick(rng, name)
         for multiple, factor in multiples.items():
             inner = self.quotient(factor, multiple)
             if multiple in values:
                 continue
             choice = _RANGES.get(inner, _QUOTIENTS)
-            values[inner] = rng.choice(TRIP_RANGE if inner == trip else choice)
+            values[inner] = rng.choice(passes if inner == trip else choice)
             values[multiple] = values[factor] * values[inner]
         for block, whole in self.counted:
             values[f"_blocks_{whole}_{block}"] = -(-values[whole] // values[block])
         return values
 
-    def _pick(self, rng: random.Random, name: str, trip: str | None, spread: int) -> int:
-        counted = {whole: block for block, whole in self.counted}
-        if name == trip:
-            return rng.choice(TRIP_RANGE)
-        if name in counted:
+    def _pick(self, rng: random.Random, name: str) -> int:
+        if name in {whole for _, whole in self.counted}:
             return rng.randrange(7, 40)
-        value = rng.choice(_RANGES.get(name, _OTHER))
-        return value * rng.randint(1, spread)
+        return rng.choice(_RANGES.get(name, _OTHER))
 
     def domain(self) -> tuple[Condition, ...]:
         """Conditions under which this class's formulas hold."""

@@ -39,7 +39,7 @@ def derive_source(
     models = size_models(symbols, source.constraints, mode)
     rules_backend = "cuda" if backend == "cuda" else "cpu"
     with _deterministic(), quiet_collector(), backend_context(backend):
-        found = find_classes(_with_fixed(tracer, fixed), models, rules_backend)
+        found = find_classes(_with_fixed(tracer, fixed), models, rules_backend, source.loops)
     classes = tuple(_record(item, mode) for item in found)
     gaps = tuple(sorted({gap for item in found for gap in item.derived.gaps}))
     auxiliary = _auxiliary(source, fixed)

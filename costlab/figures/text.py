@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 from costlab.figures.scale import Scale, scale_of, tick_label
 from costlab.figures.spec import MEASURED, FigureSpec, Series
 
@@ -58,7 +60,7 @@ def _draw_curve(canvas: list[list[str]], series: Series, x: Scale, y: Scale) -> 
     """Straight lines between the points, as they are drawn in the SVG."""
     at = [(x.position(a), y.position(b)) for a, b in zip(series.x, series.y, strict=True)]
     steps = 2 * len(canvas[0])
-    for (x0, y0), (x1, y1) in zip(at, at[1:], strict=False):
+    for (x0, y0), (x1, y1) in itertools.pairwise(at):
         for step in range(steps + 1):
             share = step / steps
             _put(canvas, x0 + share * (x1 - x0), y0 + share * (y1 - y0), _LINE)

@@ -107,9 +107,9 @@ def _play(
         registers += [buffer[: stop - start] for buffer in buffers]
         for function, first, second, target in steps:
             if second is None:
-                function(registers[first], registers[target])
+                function(registers[first], out=registers[target])
             else:
-                function(registers[first], registers[second], registers[target])
+                function(registers[first], registers[second], out=registers[target])
         for result, register in zip(results, tape.results, strict=True):
             result[start:stop] = registers[register]
     return results

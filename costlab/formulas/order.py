@@ -2,8 +2,9 @@
 
 A term is *leading* iff in some regime of growth it strictly exceeds every other: symbol i grows
 as t**y_i with y_i >= 0, obeying the domain (``w <= n`` or ``w divides n`` mean y_w <= y_n), and a
-logarithm grows more slowly than any power of its argument. Coefficients are dropped, negative
-terms ignored; a ``Max`` has the leading terms of its candidates together.
+logarithm grows more slowly than any power of its argument. Terms that another one bounds power
+by power do not count among the others. Coefficients are dropped, negative terms ignored; a
+``Max`` has the leading terms of its candidates together.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from itertools import combinations
 from costlab.algebra import Expr, Func, Monomial, Size, apply, as_expr, symbol
 from costlab.arch.spec import Claim
 from costlab.formulas.cone import Vector, direction
-from costlab.formulas.growth import Cell, cells
+from costlab.formulas.growth import Cell, cells, maximal
 from costlab.formulas.record import Condition
 from costlab.formulas.text import parse
 
@@ -194,7 +195,7 @@ def _leading(cell: Cell, relations: Sequence[tuple[str, str]]) -> set[Monomial]:
     ]
     points = [
         _Point(mono, vector(mono), {a: p for a, p in mono if isinstance(a, Func)})
-        for mono in sorted(cell.monomials, key=str)
+        for mono in sorted(maximal(cell.monomials), key=str)
     ]
     logs = sorted({log for point in points for log in point.logs}, key=str)
     leading: set[Monomial] = set()

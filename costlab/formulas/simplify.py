@@ -93,7 +93,12 @@ def _sympy_factors(expr: Expr) -> list[tuple[Expr, int]]:
     number, factors = sympy.Poly.from_dict(rows, *gens, domain="QQ").factor_list()
     found = [(_from_sympy({(0,) * len(atoms): number}, atoms), 1)]
     found.append((Expr({tuple((a, p) for a, p in zip(atoms, lowest, strict=True) if p): 1}), 1))
-    found += [(_from_sympy(dict(poly.terms()), atoms), power) for poly, power in factors]
+    for poly, power in factors:
+        factor = _from_sympy(dict(poly.terms()), atoms)
+        if factor.ordered()[0][1] < 0:
+            factor = -factor
+            found.append((as_expr((-1) ** power), 1))
+        found.append((factor, power))
     return found
 
 

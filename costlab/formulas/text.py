@@ -21,7 +21,7 @@ from costlab.i18n import _
 TermList = list[list[list[int | str | dict[str, int]]]]
 
 MAX_POWER = 64
-MAX_TERMS = 20_000
+MAX_TERMS = 10_000
 MAX_DIGITS = 1_000
 MAX_BITS = 4_000
 _GRAMMAR = "+ - * / **, integers, names, Max, Min, floor, ceiling, log(x, 2)"

@@ -15,10 +15,10 @@ from costlab.i18n import _
 @cache
 def _shipped() -> dict[str, DeviceProfile]:
     folder = files("costlab_profiles") / "hardware"
-    entries = sorted((e for e in folder.iterdir() if e.name.endswith(".toml")), key=lambda e: e.name)
     loaded = (
         parse_profile(tomllib.loads(entry.read_text(encoding="utf-8")), entry.name)
-        for entry in entries
+        for entry in sorted(folder.iterdir(), key=lambda entry: entry.name)
+        if entry.name.endswith(".toml")
     )
     return {profile.name: profile for profile in loaded}
 

@@ -127,10 +127,10 @@ def main() -> None:
     protocol = os.dup(1)
     os.dup2(2, 1)
     die_with_parent(json.loads(sys.stdin.readline())["parent"])
-    # Load torch and all that a pass needs once, not in every fork; run nothing.
-    import costlab.measurement.memory
-    import costlab.measurement.program  # noqa: F401
+    # The heavy imports, once and not in every fork.
+    from costlab.measurement.preload import preload
 
+    preload()
     _send(protocol, {"kind": "ready"})
     for line in sys.stdin:
         request = json.loads(line)

@@ -52,7 +52,7 @@ def predict(
     cost_class = select_class(derivation, full)
     values = {**full, "threads": threads}
     times = time_of(cost_class, values, machine, derivation.mode)
-    peak, state = _exact(cost_class, "peak_bytes", values), _exact(cost_class, "state_bytes", values)
+    peak = _exact(cost_class, "peak_bytes", values)
     basis, interval = _basis(derivation, machine, threads, times)
     reserved, device, reasons = _allocated(machine, peak)
     return Prediction(
@@ -66,7 +66,7 @@ def predict(
         flop_useful=_exact(cost_class, "flop_useful", values),
         bytes=_exact(cost_class, "bytes", values),
         peak_bytes=peak,
-        state_bytes=state,
+        state_bytes=_exact(cost_class, "state_bytes", values),
         reserved_bytes=reserved,
         device_bytes=device,
         launches=_exact(cost_class, "launches", values),

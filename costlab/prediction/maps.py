@@ -34,9 +34,10 @@ _NODES = 25
 
 @dataclass(frozen=True, slots=True)
 class WinnerMap:
-    """``winner[row, column]`` is an index into ``names``, -1 undecided, -2 where nobody has a formula.
+    """Who wins in each cell, as an index into ``names``; rows go with ``y``.
 
-    ``best[row, column]`` is the winner whether or not intervals overlap. Rows go with ``y``.
+    ``winner[row, column]`` is -1 where undecided and -2 where nobody has a formula;
+    ``best[row, column]`` is the winner whether or not intervals overlap.
     """
 
     names: tuple[str, ...]

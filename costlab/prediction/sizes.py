@@ -51,10 +51,10 @@ def complete_sizes(derivation: Derivation, given: Mapping[str, int]) -> dict[str
             advice=_("add {missing}").format(missing=" ".join(f"{name}=.." for name in missing)),
         )
     for name, expr in auxiliary.items():
-        value = Fraction(expr.evaluate(full))
-        if value.denominator != 1 or value < 1:
+        result = Fraction(expr.evaluate(full))
+        if result.denominator != 1 or result < 1:
             raise _not_whole(name, expr, full)
-        full[name] = int(value)
+        full[name] = int(result)
     return full
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from costlab.formulas.document import claim_document
 from costlab.formulas.record import Derivation
+from costlab.formulas.text import parse
 from costlab.i18n import _
 from costlab.reporting.document import BAD, GOOD, QUIET, Cell, Entry
 
@@ -20,8 +21,8 @@ def claim_rows(derivation: Derivation) -> tuple[tuple[Entry, ...], ...]:
             (
                 Cell(f"{claim.source} ({claim.quantity})", QUIET),
                 claim.scope,
-                f"O({claim.order})",
-                f"O({found['derived_order']})",
+                parse(claim.order),
+                parse(found["derived_order"]),
                 verdict,
             )
         )

@@ -136,7 +136,7 @@ def _align(side: str) -> str:
 
 def _cell(entry: Entry, side: str) -> str:
     if isinstance(entry, Expr):
-        return f"<td>{mathml(entry, display=False)}</td>"
+        return f"<td>{mathml(entry, stacked=True)}</td>"
     if isinstance(entry, Cell):
         names = " ".join(name for name in ("r" if side == "r" else "", entry.tone) if name)
         style = f' class="{names}"' if names else ""

@@ -14,16 +14,14 @@ _NAMES = {"Max": "max", "Min": "min"}
 _TIMES = "<mo>&#x2062;</mo>"  # invisible times: the product is read aloud, not drawn
 
 
-def mathml(expr: Size, *, display: bool = False) -> str:
+def mathml(expr: Size, *, stacked: bool = False) -> str:
     """``expr`` as a ``<math>`` element, arranged as the other writers arrange it.
 
     Args:
         expr: what to write.
-        display: as a line of its own; a maximum then has one argument per line.
+        stacked: whether a maximum that is the whole formula has one argument per line.
     """
-    tree = arranged(expr)
-    style = ' display="block"' if display else ""
-    return f"<math{style}>{_sum(tree, stacked=display)}</math>"
+    return f"<math>{_sum(arranged(expr), stacked=stacked)}</math>"
 
 
 def _row(parts: list[str]) -> str:
@@ -84,7 +82,9 @@ def _call(call: Call, *, stacked: bool) -> str:
 
 
 def _fenced(before: str, inner: str, after: str) -> str:
-    return f"<mrow><mo>{before}</mo>{inner}<mo>{after}</mo></mrow>"
+    # Powers must not blow brackets up; fractions may.
+    fixed = "" if "<mfrac>" in inner else ' stretchy="false"'
+    return f"<mrow><mo{fixed}>{before}</mo>{inner}<mo{fixed}>{after}</mo></mrow>"
 
 
 def _name(symbol: str) -> str:

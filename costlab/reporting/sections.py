@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from costlab.algebra import Expr
-from costlab.comparison.record import AGREES, DIFFERS, ComparedPoint, Comparison
+from costlab.comparison.record import AGREES, Comparison
 from costlab.figures.build import growth_figures
 from costlab.formulas.document import machine_symbols, tie
 from costlab.formulas.order import order
@@ -15,8 +15,6 @@ from costlab.i18n import _
 from costlab.prediction.record import Prediction
 from costlab.reporting.claims import claim_rows
 from costlab.reporting.document import (
-    BAD,
-    GOOD,
     QUIET,
     Block,
     Cell,
@@ -24,10 +22,19 @@ from costlab.reporting.document import (
     Facts,
     Figure,
     Notes,
+    Paragraph,
     Section,
     Table,
 )
-from costlab.units import format_count, format_percent, format_value
+from costlab.reporting.tables import (
+    crossovers_table,
+    exponents_table,
+    points_table,
+    short_name,
+    sizes_text,
+    span_text,
+)
+from costlab.units import format_percent, format_value
 
 _QUANTITIES = {
     "flop": _("FLOP"),
@@ -39,7 +46,6 @@ _QUANTITIES = {
     "parameters": _("parameters"),
     "steps": _("dependent steps"),
 }
-_VERDICTS = {AGREES: GOOD, DIFFERS: BAD}
 
 
 def formula_section(derivation: Derivation) -> Section:
@@ -63,9 +69,10 @@ def formula_section(derivation: Derivation) -> Section:
                 _("The order against what the paper says"),
             )
         )
-    legend = [f"{symbol}: {meaning}" for symbol, meaning in derivation.symbols.items() if meaning]
+    used = [name for name in derivation.symbols if name in {*derivation.sizes, "threads"}]
+    legend = [f"{name} {derivation.symbols[name]}" for name in used if derivation.symbols[name]]
     if legend:
-        blocks.append(Notes(_("Symbols"), tuple(legend)))
+        blocks.append(Paragraph(_("Symbols: {list}.").format(list=", ".join(legend))))
     if derivation.gaps:
         blocks.append(Notes(_("Not counted: operators without a rule"), derivation.gaps))
     holds = ", ".join(str(condition) for condition in main.domain) or _("all sizes")
@@ -102,111 +109,10 @@ def comparison_section(comparison: Comparison, title: str, lead: str = "") -> Se
     if comparison.exponents:
         blocks.append(exponents_table(comparison))
     if comparison.crossovers:
-        blocks.append(_crossovers_table(comparison))
+        blocks.append(crossovers_table(comparison))
     if comparison.unmatched:
         blocks.append(Notes(_("Measured without a prediction"), comparison.unmatched))
     return Section(title, tuple(blocks), lead)
-
-
-def points_table(points: Sequence[ComparedPoint]) -> Table:
-    """One row per point: predicted and measured time and peak, and their errors."""
-    rows = tuple(_point_row(point) for point in points)
-    columns = (
-        _("program"), _("mode"), _("sizes"), _("time predicted"), _("interval"),
-        _("time measured"), _("error"), _("limited by"), _("peak predicted"), _("peak measured"),
-        _("error"),
-    )  # fmt: skip
-    return Table(
-        columns,
-        rows,
-        "lllrrrrlrrr",
-        _("Predicted and measured; errors are relative to the measured value"),
-    )
-
-
-def _point_row(point: ComparedPoint) -> tuple[Entry, ...]:
-    low, high = point.predicted["time_interval_s"]
-    interval = "" if low is None or high is None else _span(low, high)
-    measured_s = point.measured.get("time_s")
-    status = point.measured.get("status", "ok")
-    seen = format_value(measured_s, "s") if measured_s is not None else str(status)
-    return (
-        short_name(point.architecture),
-        point.mode,
-        sizes_text(point.sizes),
-        format_value(point.predicted["time_s"], "s"),
-        Cell(interval, QUIET),
-        seen + (" *" if point.flags else ""),
-        _error(point.ratio["time"], point.in_interval),
-        point.predicted["limiter"],
-        format_value(point.predicted["peak_bytes"], "B"),
-        format_value(point.measured.get("peak_bytes"), "B"),
-        _error(point.ratio["peak_bytes"], None),
-    )
-
-
-def _span(low: float, high: float) -> str:
-    return f"{format_value(low, 's')} – {format_value(high, 's')}"
-
-
-def _error(ratio: float | None, inside: bool | None) -> Cell:
-    """A signed error; green inside the predicted interval, red outside."""
-    if ratio is None:
-        return Cell("n/a", QUIET)
-    tone = "" if inside is None else GOOD if inside else BAD
-    if ratio == 1:
-        return Cell(_("exact"), GOOD)
-    sign = "+" if ratio > 1 else "−"
-    return Cell(f"{sign}{format_percent(abs(ratio - 1))}", tone)
-
-
-def exponents_table(comparison: Comparison) -> Table:
-    """How each metric grows with each size: predicted and measured slope, and the verdict."""
-    rows: list[tuple[Entry, ...]] = []
-    for e in comparison.exponents:
-        predicted = "n/a" if e.predicted is None else f"{e.predicted:.2f}"
-        interval = _("none") if e.interval is None else f"{e.interval[0]:.2f} – {e.interval[1]:.2f}"
-        rows.append(
-            (
-                short_name(e.architecture),
-                e.mode,
-                _("{metric} in {variable}").format(
-                    metric=_METRIC_NAMES[e.metric], variable=e.variable
-                ),
-                predicted,
-                f"{e.measured:.2f}",
-                interval,
-                Cell(e.verdict, _VERDICTS.get(e.verdict, QUIET)),
-            )
-        )
-    columns = (
-        _("program"), _("mode"), _("growth"), _("exponent predicted"), _("measured"),
-        _("95 % interval"), _("verdict"),
-    )  # fmt: skip
-    return Table(columns, tuple(rows), "lllrrrl", _("Exponents over the measured sizes"))
-
-
-_METRIC_NAMES = {"time": _("time"), "peak_bytes": _("peak bytes")}
-
-
-def _crossovers_table(comparison: Comparison) -> Table:
-    rows = tuple(
-        (
-            short_name(c.a),
-            short_name(c.b),
-            c.variable,
-            _size(c.predicted),
-            _size(c.measured),
-            Cell(c.verdict, _VERDICTS.get(c.verdict, QUIET)),
-        )
-        for c in comparison.crossovers
-    )
-    columns = (_("a"), _("b"), _("over"), _("predicted at"), _("measured at"), _("verdict"))
-    return Table(columns, rows, "lllrrl", _("Where the order turns"))
-
-
-def _size(value: float | None) -> str:
-    return _("not in this range") if value is None else format_count(round(value))
 
 
 def _facts(comparison: Comparison) -> tuple[tuple[str, str, str], ...]:
@@ -250,7 +156,7 @@ def predictions_section(predictions: Sequence[Prediction], title: str) -> Sectio
         elif high is None:
             interval = _("at least this")
         else:
-            interval = _span(low, high)
+            interval = span_text(low, high)
         rows.append(
             (
                 short_name(p.architecture),
@@ -294,13 +200,3 @@ def environment_section(facts: Mapping[str, Any]) -> Section:
             Notes(_("Conventions"), (CONVENTION,)),
         ),
     )
-
-
-def sizes_text(sizes: Mapping[str, int]) -> str:
-    """ "b=2 n=512 d=256" with the widest numbers unbroken."""
-    return " ".join(f"{name}={value}" for name, value in sizes.items())
-
-
-def short_name(architecture: str) -> str:
-    """The name without the folder of a user's file."""
-    return architecture.rsplit("/", 1)[-1]

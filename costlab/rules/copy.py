@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from costlab.algebra import Expr, Size, product, total
+from costlab.algebra import Expr, Size, minimum, product, total
 from costlab.graph import Call
 from costlab.rules.base import Cost, bytes_of, rule, tensors_of, written_bytes
 from costlab.rules.elementwise import list_launches, outputs
@@ -101,9 +101,9 @@ def _pad(call: Call) -> Cost:
     shape = list(tensor.shape)
     pads = call.args["pad"]
     for place, pad in enumerate(pads if isinstance(pads, tuple) else ()):
-        if isinstance(pad, int) and pad < 0:
+        if isinstance(pad, (int, Expr)):
             dim = len(shape) - 1 - place // 2
-            shape[dim] = shape[dim] + pad
+            shape[dim] = shape[dim] + minimum(0, pad)
     return move(product(shape) * tensor.itemsize, written_bytes(call))
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from costlab.algebra import Size, as_expr, maximum, product
 from costlab.graph import DTYPE_BYTES, Call, TensorSpec
 from costlab.rules.base import Cost, bytes_of, rule, written_bytes
+from costlab.rules.layout import is_contiguous
 from costlab.rules.promotion import is_half
 
 INDEX_BYTES = 8
@@ -62,10 +63,11 @@ def _gather_scratch(call: Call) -> Size:
         return bytes_of(call, "repeats")
     if name == "index":
         return positions(call, call.outs[0])
-    out = call.outs[0]
-    if name == "gather" and is_half(out.dtype) and len(out.shape) > 1 and not moves_rows(call):
-        return out.numel * DTYPE_BYTES["float32"]
-    return 0
+    if name != "gather" or not is_half(call.outs[0].dtype) or moves_rows(call):
+        return 0
+    base = call.tensor("self")
+    plain_row = len(base.shape) == 1 and is_contiguous(base)
+    return 0 if plain_row else call.outs[0].numel * DTYPE_BYTES["float32"]
 
 
 @rule(

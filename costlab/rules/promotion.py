@@ -32,7 +32,9 @@ def _category(dtype: str) -> int:
 
 
 def _wider(a: str, b: str) -> str:
-    """Common type of two types of one category."""
+    """Common type of two types of one category, or of a real and a complex one."""
+    if _category(a) == 3 or _category(b) == 3:
+        return "complex128" if {a, b} & {"float64", "complex128"} else "complex64"
     if a != b and is_half(a) and is_half(b):
         return "float32"
     return a if DTYPE_BYTES[a] >= DTYPE_BYTES[b] else b
@@ -45,10 +47,12 @@ def common_dtype(tensors: Iterable[TensorSpec], number: object = None) -> str:
         known = full if tensor.shape else single
         level, other = _category(tensor.dtype), _category(known)
         best = tensor.dtype if level > other else known
-        if level == other:
+        if level == other or (max(level, other) == 3 and min(level, other) == 2):
             best = _wider(tensor.dtype, known)
         full, single = (best, single) if tensor.shape else (full, best)
     result = single if _category(single) > _category(full) else full
+    if result is single and full == "float64":
+        result = "complex128"
     if isinstance(number, float) and _category(result) < 2:
         return DEFAULT_DTYPE
     if isinstance(number, (int, Expr)) and not isinstance(number, bool) and result == "bool":

@@ -16,9 +16,13 @@ from dataclasses import dataclass
 from costlab.algebra import Size, exact_div, simplest, total
 from costlab.errors import DerivationError
 from costlab.graph import Call, TensorSpec
-from costlab.rules.base import Cost, read_bytes, rule, written_bytes
+from costlab.rules.base import Cost, opaque_output, read_bytes, rule, written_bytes
 from costlab.rules.layout import copy_bytes
-from costlab.rules.onednn import mkldnn_lstm_workspace_bytes, lstm_backward_scratch_bytes, lstm_forward_scratch_bytes
+from costlab.rules.onednn import (
+    lstm_backward_scratch_bytes,
+    lstm_forward_scratch_bytes,
+    mkldnn_lstm_workspace_bytes,
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from costlab.algebra import Size, product, symbol
 from costlab.graph import DTYPE_BYTES, Call, TensorSpec
-from costlab.rules.base import Cost, bytes_of, rule, tensors_of, written_bytes
+from costlab.rules.base import Cost, bytes_of, rule, scalar_is, tensors_of, written_bytes
 from costlab.rules.index import is_mask, is_narrow, moves_rows, positions
 from costlab.rules.layout import copy_bytes
 from costlab.rules.promotion import is_half
@@ -92,11 +92,15 @@ def _put(call: Call) -> Cost:
 
 @rule("aten.index_add", "aten.index_add_", "aten.index_reduce", "aten.index_reduce_")
 def _index_add(call: Call) -> Cost:
-    """On a CPU along the first dimension it is a scatter of rows, otherwise slice by slice."""
+    """On a CPU along the first or last dimension it is a scatter, otherwise slice by slice."""
     cost, base = _scatter_slices(call, 1), call.tensor("self")
-    if call.args["dim"] != 0 or len(base.shape) < 2:
+    dim, rank = call.args["dim"], len(base.shape)
+    plain = not call.has("alpha") or scalar_is(call, "alpha", 1)
+    scatters = plain and call.tensor("index").dtype == "int64" and dim in (0, -1, rank - 1)
+    if rank < 2 or not scatters:
         return cost
-    return replace(cost, scratch_bytes=_scatter_scratch(call, by_rows=not is_narrow(base)))
+    by_rows = dim == 0 and not is_narrow(base)
+    return replace(cost, scratch_bytes=_scatter_scratch(call, by_rows))
 
 
 @rule("aten.index_copy", "aten.index_copy_", "aten.index_fill", "aten.index_fill_")

@@ -57,11 +57,12 @@ def trace(
     train = mode == "train"
     result: object = None
     try:
-        with torch.set_grad_enabled(train), tracker.attribute(program.module), tracker:
-            result = program.call(*program.arguments)
-        forward_ops = len(tracker.ops)
-        if train:
-            held += _backward(tracker, program, result)
+        with tracker.attribute(program.module):
+            with torch.set_grad_enabled(train), tracker:
+                result = program.call(*program.arguments)
+            forward_ops = len(tracker.ops)
+            if train:
+                held += _backward(tracker, program, result)
     except ModuleError:
         raise
     except Exception as error:
@@ -138,12 +139,13 @@ def _mark_saved(tracker: Tracker, outputs: tuple[torch.Tensor, ...]) -> None:
 
 
 def _saved_tensors(node: object) -> Iterator[torch.Tensor]:
+    """What a node of autograd's graph keeps, unpacking nothing: a hook may recompute it."""
     kind = type(node)
     names = _SAVED_NAMES.get(kind)
     if names is None:
-        names = tuple(n for n in dir(kind) if n.startswith("_saved_"))
-        if hasattr(kind, "saved_tensors"):
-            names = ("saved_tensors",)
+        names = tuple(n for n in dir(kind) if n.startswith("_raw_saved_"))
         _SAVED_NAMES[kind] = names
     for name in names:
-        yield from tensors_of(getattr(node, name, None))
+        saved = getattr(node, name, None)
+        for item in saved if isinstance(saved, tuple) else (saved,):
+            yield from tensors_of(getattr(item, "data", None))

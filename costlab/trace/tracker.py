@@ -10,8 +10,10 @@ from __future__ import annotations
 import inspect
 import sys
 import weakref
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import torch
@@ -25,10 +27,9 @@ from costlab.graph import Arg, TensorSpec
 from costlab.trace.records import OpRecord, StorageRecord
 
 _ACCUMULATE = 2**64 - 1  # sequence number that autograd gives to AccumulateGrad
-_SPARSE_PRODUCERS = frozenset(
-    ("aten._softmax", "aten.exp", "aten.tril", "aten.triu", "aten.masked_fill", "aten.where",
-     "aten.masked_fill_", "aten.exp_", "aten.tril_", "aten.triu_")
-)  # fmt: skip
+_EXPONENTIALS = frozenset(("aten._softmax", "aten.exp", "aten.exp_"))
+_TRIANGLES = {"aten.tril": torch.tril, "aten.tril_": torch.tril, "aten.triu": torch.triu,
+              "aten.triu_": torch.triu}  # fmt: skip
 _DTYPE_NAMES: dict[torch.dtype, str] = {}
 
 
@@ -53,7 +54,8 @@ class Tracker(TorchDispatchMode):
         self.modules: list[str] = [""]
         self._ids: dict[int, int] = {}
         self._refs: dict[int, weakref.ref[Any]] = {}
-        self._module_of_sequence: dict[int, str] = {}
+        self._places: dict[int, tuple[str, str]] = {}  # module and line by sequence number
+        self._sequences: list[int] = []
         self._schemas: dict[Any, tuple[str, tuple[str, ...], bool]] = {}
 
     # -- storages ----------------------------------------------------------------------------
@@ -122,6 +124,9 @@ class Tracker(TorchDispatchMode):
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
     ) -> Any:
         kwargs = kwargs or {}
+        if getattr(func, "is_view", False):
+            self._view_ran()
+            return func(*args, **kwargs)
         name, names, mutable = self._schema(func)
         spec_args: dict[str, Arg] = {
             (names[i] if i < len(names) else f"arg{i}"): self._arg(value)
@@ -135,53 +140,72 @@ class Tracker(TorchDispatchMode):
         outs = tuple(self._spec(t) for t in out_tensors)
         new = tuple(o.storage >= known for o in outs)
         if outs and not mutable and not any(new):
-            self._remember_module()
+            self._view_ran()
             return result
         reads = tuple(dict.fromkeys(s.storage for s in _specs(spec_args.values())))
         writes = tuple(dict.fromkeys(o.storage for o in outs))
         if mutable and not outs:
             writes = reads[:1]
-        module, sequence = self._place()
+        module, sequence, where = self._place()
         record = OpRecord(
             op=name, args=spec_args, outs=outs, module=module, phase=self.phase, reads=reads,
-            writes=writes, new=new, sequence=sequence, where=_user_line() if self.locate else "",
+            writes=writes, new=new, sequence=sequence, where=where,
         )  # fmt: skip
         self._note_mask(record, (args, kwargs), out_tensors)
         self.ops.append(record)
         return result
 
-    def _remember_module(self) -> None:
+    def _view_ran(self) -> None:
         if torch._C._current_autograd_node() is None:
-            self._module_of_sequence.setdefault(
-                torch.autograd._get_sequence_nr(), self.modules[-1]
-            )
+            self._remember_place()
 
-    def _place(self) -> tuple[str, int]:
-        """Module and sequence number of the operator that just ran.
+    def _remember_place(self) -> tuple[str, str]:
+        """Module and line of what runs now, kept for the backward pass of its node."""
+        place = self.modules[-1], _user_line() if self.locate else ""
+        sequence = torch.autograd._get_sequence_nr()
+        if sequence not in self._places:
+            self._places[sequence] = place
+            self._sequences.append(sequence)
+        return place
+
+    def _place(self) -> tuple[str, int, str]:
+        """Module, sequence number and line of the operator that just ran.
 
         Autograd makes an operator's node, and takes its number, before the operator runs: what a
-        forward operator sees is its node's number plus one. A module on the stack while a node
-        runs is recomputation.
+        forward operator sees is its node's number plus one. A write into a view makes a further
+        node afterwards, which no operator sees; it belongs to the one before. A module on the
+        stack while a node runs is recomputation.
         """
         node = torch._C._current_autograd_node()
         if node is None or len(self.modules) > 1:
-            self._remember_module()
-            return self.modules[-1], torch.autograd._get_sequence_nr()
+            module, where = self._remember_place()
+            return module, torch.autograd._get_sequence_nr(), where
         sequence = node._sequence_nr()
         if sequence == _ACCUMULATE:
-            return (self.ops[-1].module if self.ops else ""), sequence
-        return self._module_of_sequence.get(sequence + 1, ""), sequence
+            last = self.ops[-1] if self.ops else None
+            return (last.module, sequence, last.where) if last else ("", sequence, "")
+        position = bisect_right(self._sequences, sequence + 1) - 1
+        module, where = self._places[self._sequences[position]] if position >= 0 else ("", "")
+        return module, sequence, where
 
     def _note_mask(
         self, record: OpRecord, given: tuple[Any, ...], outs: list[torch.Tensor]
     ) -> None:
         packet = record.op.rsplit(".", 1)[0]
-        if packet in _SPARSE_PRODUCERS and outs and outs[0].is_floating_point():
+        kept: int | None = None
+        if packet in _EXPONENTIALS and outs[0].is_floating_point():
+            # The exponential of what a mask hides is exactly 0, and of nothing else.
             kept = int(torch.count_nonzero(outs[0]))
-            if kept < outs[0].numel():
-                record.kept = kept
-                record.pairs_at = -1
-        elif "attention" in packet:
+        elif packet in _TRIANGLES:
+            diagonal = record.args.get("diagonal", 0)
+            ones = torch.ones(outs[0].shape, dtype=torch.bool)
+            kept = int(torch.count_nonzero(_TRIANGLES[packet](ones, diagonal)))
+        elif packet.startswith("aten.masked_fill") and record.args.get("value") == 0:
+            mask = next(t for t in _flatten(given) if t.dtype == torch.bool)
+            kept = outs[0].numel() - int(torch.count_nonzero(mask.expand(outs[0].shape)))
+        if kept is not None and kept < outs[0].numel():
+            record.kept, record.pairs_at = kept, -1
+        if "attention" in packet:
             mask = record.args.get("attn_mask") or record.args.get("attn_bias")
             if isinstance(mask, TensorSpec):
                 value = next(
@@ -233,13 +257,15 @@ def _flatten(value: Any) -> Iterator[torch.Tensor]:
 
 
 def _user_line() -> str:
-    """The innermost line of code that is neither torch's nor this package's."""
-    frame = sys._getframe(2)
+    """The innermost line of the program that is neither torch's nor the tracer's, if any."""
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        name = frame.f_globals.get("__name__", "")
-        if not name.startswith(("torch", "costlab.trace", "costlab.derivation")):
+        name = str(frame.f_globals.get("__name__", ""))
+        if name == "costlab.trace.run":
+            return ""  # the program was called here
+        if name.split(".")[0] != "torch" and name != __name__:
             return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-        frame = frame.f_back  # type: ignore[assignment]
+        frame = frame.f_back
     return ""
 
 

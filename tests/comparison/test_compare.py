@@ -5,42 +5,17 @@ from __future__ import annotations
 import json
 import math
 import random
-from collections.abc import Callable
-from typing import Any
 
 import pytest
 
+from costlab.algebra import Size
 from costlab.comparison.api import compare
 from costlab.comparison.statistics import fit_slope, log_crossing, student_quantile
+from costlab.formulas.record import Derivation
 from costlab.prediction.api import predict
-from costlab.prediction.record import Prediction
+from tests.comparison.points import measured, predictions_over
 from tests.prediction.machines import flat_machine
-from tests.prediction.programs import attention, derivation, group, n, recurrence
-
-
-def measured(
-    prediction: Prediction, factor: float, *, peak: int | None = None, **more: Any
-) -> dict[str, Any]:
-    time_s = prediction.time_s * factor
-    return {
-        "architecture": prediction.architecture,
-        "mode": prediction.mode,
-        "dtype": prediction.dtype,
-        "sizes": dict(prediction.sizes),
-        "status": "ok",
-        "time_s": time_s,
-        "time_interval_s": [time_s * 0.99, time_s * 1.01],
-        "peak_bytes": prediction.peak_bytes if peak is None else peak,
-        "energy_j": None,
-        "flags": [],
-        **more,
-    }
-
-
-def predictions_over(values: list[int], program: Any = None) -> list[Prediction]:
-    machine = flat_machine(step_s=1e-9, spread={"": (0.79, 1.3)})
-    program = program or attention()
-    return [predict(program, {"b": 1, "n": v, "d": 64}, machine) for v in values]
+from tests.prediction.programs import derivation, group, n, recurrence
 
 
 def test_errors_are_relative_to_the_measured_value() -> None:
@@ -126,9 +101,11 @@ def test_two_points_have_a_slope_but_no_interval() -> None:
 def test_crossover_is_where_the_measured_order_turns() -> None:
     # a: n² seconds; b: 1000 n seconds. They cross at n = 1000.
     machine = flat_machine(flop_per_s=1.0)
-    make: Callable[[str, Any], Any] = lambda name, flop: derivation(  # noqa: E731
-        name, (group("aten.mm", "matmul", flop, 0, 1),), peak=n, state=0, steps=0, sizes=("n",)
-    )
+
+    def make(name: str, flop: Size) -> Derivation:
+        groups = (group("aten.mm", "matmul", flop, 0, 1),)
+        return derivation(name, groups, peak=n, state=0, steps=0, sizes=("n",))
+
     predictions = [
         predict(program, {"n": value}, machine)
         for program in (make("a", n * n), make("b", 1000 * n))

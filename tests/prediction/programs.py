@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from costlab.algebra import Expr, Size, as_expr, symbol
-from costlab.formulas.record import Condition, CostClass, Derivation, Group, Quantity
+from costlab.formulas.record import (
+    QUANTITIES,
+    Condition,
+    CostClass,
+    Derivation,
+    Group,
+    Quantity,
+)
 
 b, n, d, h, w = (symbol(name) for name in "bndhw")
 
@@ -53,12 +62,25 @@ def derivation(
         backend="cpu",
         derived="verified",
         classes=(
-            CostClass(domain, {key: Quantity(expr) for key, expr in cost.items()}, groups, ()),
+            CostClass(
+                domain,
+                {
+                    name: Quantity(cost.get(name), reason="" if name in cost else "not modelled")
+                    for name in QUANTITIES
+                },
+                groups,
+                (),
+            ),
         ),
-        symbols={name: "" for name in sizes},
+        symbols=dict.fromkeys(sizes, ""),
         sizes=sizes,
         **more,  # type: ignore[arg-type]
     )
+
+
+def renamed(program: Derivation, name: str, mode: str) -> Derivation:
+    """The same formulas under another name and mode."""
+    return replace(program, architecture=name, mode=mode)
 
 
 def attention() -> Derivation:
@@ -90,13 +112,12 @@ def recurrence() -> Derivation:
     )
 
 
-def block(width: Size | None = None) -> Derivation:
+def block() -> Derivation:
     """FLOP of a Transformer block with f = 4d: 24bnd² + 4bn²d, as one matmul class each."""
     groups = (
         group("aten.mm", "matmul", 24 * b * n * d * d, 0, 1),
         group("aten.bmm", "matmul", 4 * b * n * n * d, 0, 1),
     )
-    del width
     return derivation("block", groups, peak=8 * b * n * d, state=0, steps=12)
 
 

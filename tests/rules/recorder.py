@@ -15,15 +15,17 @@ import costlab.rules  # noqa: F401  registers every rule
 from costlab.graph import Arg, Call, TensorSpec
 from costlab.rules.base import Cost, find_rule
 
+_MARK_BYTES = 1_234_577
+"""Size of an allocation that marks the start and the end of an operator in the profile."""
+
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """A call, the tensors that went in and came out, and the scratch the profiler saw, if asked."""
+    """A call, and the tensors that went in and came out."""
 
     call: Call
     inputs: dict[str, Any]
     outputs: tuple[torch.Tensor, ...]
-    scratch: int | None = None
 
 
 def spec(tensor: torch.Tensor) -> TensorSpec:
@@ -51,35 +53,72 @@ def _is_view(func: Any, inputs: list[torch.Tensor], outputs: list[torch.Tensor])
     return aliases and not func._schema.is_mutable
 
 
+def _mark() -> None:
+    torch.empty(_MARK_BYTES, dtype=torch.uint8)
+
+
 class _Mode(TorchDispatchMode):
-    def __init__(self, measure: bool) -> None:
+    def __init__(self, marks: bool) -> None:
         super().__init__()
-        self.measure = measure
+        self.marks = marks
         self.seen: list[Recorded] = []
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         named = dict(zip((a.name for a in func._schema.arguments), args, strict=False))
         named.update(kwargs or {})
         before = {name: to_arg(value) for name, value in named.items()}
-        scratch = None
-        if self.measure and func.namespace == "aten":
-            result, scratch = measured_scratch(lambda: func(*args, **(kwargs or {})))
-        else:
-            result = func(*args, **(kwargs or {}))
+        marks = self.marks and func.namespace == "aten"
+        if marks:
+            _mark()
+        result = func(*args, **(kwargs or {}))
+        if marks:
+            _mark()
         inputs = [x for x in tree_leaves(named) if isinstance(x, torch.Tensor)]
         outputs = [x for x in tree_leaves(result) if isinstance(x, torch.Tensor)]
-        if not _is_view(func, inputs, outputs):
-            call = Call(str(func), before, tuple(spec(t) for t in outputs))
-            self.seen.append(Recorded(call, named, tuple(outputs), scratch))
+        is_view = _is_view(func, inputs, outputs)
+        if marks or not is_view:
+            name = f"view {func}" if is_view else str(func)
+            call = Call(name, before, tuple(spec(t) for t in outputs))
+            self.seen.append(Recorded(call, named, tuple(outputs)))
         return result
 
 
-def record(run: Callable[[], object], measure: bool = False) -> list[Recorded]:
-    """Every operator that ``run`` calls, pure views left out; ``measure``: with its scratch."""
-    mode = _Mode(measure)
+def record(run: Callable[[], object]) -> list[Recorded]:
+    """Every operator that ``run`` calls, pure views left out."""
+    mode = _Mode(marks=False)
     with mode:
         run()
     return mode.seen
+
+
+def _peak_beyond_end(events: list[int]) -> int:
+    alive = peak = 0
+    for nbytes in events:
+        alive += nbytes
+        peak = max(peak, alive)
+    return peak - alive
+
+
+def measure(run: Callable[[], object]) -> list[tuple[Call, int]]:
+    """Every operator that ``run`` calls and its scratch by the profiler's allocation events.
+
+    That is the most bytes it allocates at one time besides what it returns.
+    """
+    mode = _Mode(marks=True)
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler, mode:
+        run()
+    events = [e for e in profiler.profiler.kineto_results.events() if e.name() == "[memory]"]
+    pieces: list[list[int]] = [[]]
+    for event in sorted(events, key=lambda e: e.start_ns()):
+        if event.nbytes() == _MARK_BYTES:
+            pieces.append([])
+        elif event.nbytes() != -_MARK_BYTES:
+            pieces[-1].append(event.nbytes())
+    calls = [r.call for r in mode.seen if r.call.op.startswith(("aten.", "view "))]
+    within = pieces[1::2]
+    assert len(within) == len(calls), "an operator is missing in the profile"
+    measured = zip(calls, (_peak_beyond_end(piece) for piece in within), strict=True)
+    return [(call, scratch) for call, scratch in measured if not call.op.startswith("view ")]
 
 
 def cost_of(call: Call) -> Cost:
@@ -94,18 +133,3 @@ def only(run: Callable[[], object], op: str) -> tuple[Recorded, Cost]:
     found = [r for r in record(run) if r.call.op.rsplit(".", 1)[0] == op]
     assert len(found) == 1, [r.call.op for r in found]
     return found[0], cost_of(found[0].call)
-
-
-def measured_scratch(run: Callable[[], Any]) -> tuple[Any, int]:
-    """What ``run`` returns, and the most bytes it allocates at one time besides that.
-
-    Counted over the allocation events of torch's profiler.
-    """
-    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as profiler:
-        result = run()
-    events = [e for e in profiler.profiler.kineto_results.events() if e.name() == "[memory]"]
-    alive = peak = 0
-    for event in sorted(events, key=lambda e: e.start_ns()):
-        alive += event.nbytes()
-        peak = max(peak, alive)
-    return result, peak - alive

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import fields, replace
 from fractions import Fraction
+from functools import cache
 
 import pytest
 import torch
@@ -14,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from costlab.algebra import Expr, Size, as_expr, symbol
 from costlab.graph import Arg, Call, TensorSpec
 from costlab.rules.base import KINDS, Cost, find_rule
-from tests.rules.recorder import Recorded, cost_of, record
+from tests.rules.recorder import Recorded, cost_of, measure, record
 from tests.rules.zoo import ZOO
 
 NOT_MODELLED = {
@@ -35,6 +36,11 @@ def _seed() -> Iterator[None]:
     torch.set_num_threads(threads)
 
 
+@cache
+def _recorded(name: str) -> list[Recorded]:
+    return record(ZOO[name])
+
+
 def _packet(call: Call) -> str:
     return call.op.rsplit(".", 1)[0]
 
@@ -45,7 +51,7 @@ def _number(value: Size | None) -> float:
 
 @pytest.mark.parametrize("name", ZOO)
 def test_every_operator_has_a_rule(name: str) -> None:
-    seen = record(ZOO[name])
+    seen = _recorded(name)
     assert seen
     gaps = {r.call.op for r in seen if find_rule(r.call.op) is None}
     assert gaps == set()
@@ -65,29 +71,21 @@ def test_matmul_flop_is_what_torch_counts(name: str) -> None:
     assert sum(_number(cost.flop_matmul) for cost in costs) == counter.get_total_flops()
 
 
-def _scratch_differences(name: str) -> dict[str, tuple[int, float]]:
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16], ids=str)
+def test_scratch_is_what_the_profiler_sees(dtype: torch.dtype) -> None:
+    names = [n for n in ZOO if dtype == torch.float32 or n not in FLOAT32_ONLY]
     wrong: dict[str, tuple[int, float]] = {}
-    for recorded in record(ZOO[name], measure=True):
-        if recorded.scratch is None or _packet(recorded.call) in NOT_MODELLED:
-            continue
-        expected = _number(cost_of(recorded.call).scratch_bytes)
-        if recorded.scratch != expected:
-            wrong[recorded.call.op] = (recorded.scratch, expected)
-    return wrong
-
-
-@pytest.mark.parametrize("name", ZOO)
-def test_scratch_is_what_the_profiler_sees(name: str) -> None:
-    assert _scratch_differences(name) == {}
-
-
-@pytest.mark.parametrize("name", [name for name in ZOO if name not in FLOAT32_ONLY])
-def test_scratch_in_half_precision(name: str) -> None:
-    torch.set_default_dtype(torch.bfloat16)
+    torch.set_default_dtype(dtype)
     try:
-        assert _scratch_differences(name) == {}
+        calls = [pair for name in names for pair in measure(ZOO[name])]
     finally:
         torch.set_default_dtype(torch.float32)
+    for call, scratch in calls:
+        expected = _number(cost_of(call).scratch_bytes)
+        if scratch != expected and _packet(call) not in NOT_MODELLED:
+            wrong[str(call)] = (scratch, expected)
+    assert wrong == {}
+    assert sum(scratch > 0 for _, scratch in calls) > 100
 
 
 def _symbols(spec: TensorSpec) -> TensorSpec:
@@ -95,16 +93,15 @@ def _symbols(spec: TensorSpec) -> TensorSpec:
     shape = tuple(symbol(f"s{d}") if isinstance(d, int) and d > 1 else d for d in spec.shape)
     stride = list(spec.stride)
     expected: Size = 1
-    number = 1
-    by_step = sorted(range(len(shape)), key=lambda i: (spec.stride[i], -i))  # type: ignore[operator]
-    for i in by_step:
+    number: Size = 1
+    for i in sorted(range(len(shape)), key=lambda i: (_number(spec.stride[i]), -i)):
         if spec.shape[i] == 1 or spec.stride[i] == 0:
             continue
         if spec.stride[i] != number:
             break
         stride[i] = expected
         expected = expected * shape[i]
-        number = number * spec.shape[i]  # type: ignore[operator]
+        number = number * spec.shape[i]
     return replace(spec, shape=shape, stride=tuple(stride))
 
 
@@ -124,9 +121,8 @@ def _close(a: Size | None, b: Size | None, sizes: dict[str, int]) -> bool:
 
 @pytest.mark.parametrize("name", ZOO)
 def test_formula_equals_number(name: str) -> None:
-    seen: list[Recorded] = record(ZOO[name])
     checked = 0
-    for recorded in seen:
+    for recorded in _recorded(name):
         call = recorded.call
         sizes = {f"s{d}": d for t in (*call.tensors(), *call.outs) for d in t.shape}
         formula = Call(

@@ -1,0 +1,144 @@
+"""Tables of a comparison: points side by side, exponents, crossovers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from costlab.comparison.record import AGREES, DIFFERS, ComparedPoint, Comparison
+from costlab.i18n import _
+from costlab.reporting.document import BAD, GOOD, QUIET, Cell, Entry, Table
+from costlab.units import format_count, format_percent, format_value
+
+_VERDICTS = {AGREES: GOOD, DIFFERS: BAD}
+_METRIC_NAMES = {"time": _("time"), "peak_bytes": _("peak bytes")}
+
+
+def points_table(points: Sequence[ComparedPoint]) -> Table:
+    """One row per point: predicted and measured time and peak, and their errors."""
+    fixed = _common_sizes(points)
+    columns = (
+        _("program"), _("mode"), _("sizes"), _("time predicted"), _("interval"),
+        _("time measured"), _("error"), _("limited by"), _("peak predicted"), _("peak measured"),
+        _("error"),
+    )  # fmt: skip
+    caption = _("Predicted and measured; errors are relative to the measured value.")
+    if fixed:
+        caption += " " + _("At {sizes}.").format(sizes=sizes_text(fixed))
+    if any(point.flags for point in points):
+        flags = ", ".join(dict.fromkeys(flag for point in points for flag in point.flags))
+        caption += " " + _("* flagged: {flags}.").format(flags=flags)
+    rows = tuple(_point_row(point, fixed) for point in points)
+    return Table(columns, rows, "lllrrrrlrrr", caption)
+
+
+def _common_sizes(points: Sequence[ComparedPoint]) -> dict[str, int]:
+    """Sizes that all of several points share."""
+    if len(points) < 2:
+        return {}
+    first, *others = points
+    return {
+        name: value
+        for name, value in first.sizes.items()
+        if all(other.sizes.get(name) == value for other in others)
+    }
+
+
+def _point_row(point: ComparedPoint, fixed: Mapping[str, int]) -> tuple[Entry, ...]:
+    low, high = point.predicted["time_interval_s"]
+    interval = "" if low is None or high is None else span_text(low, high)
+    measured_s = point.measured.get("time_s")
+    status = point.measured.get("status", "ok")
+    seen = format_value(measured_s, "s") if measured_s is not None else str(status)
+    return (
+        short_name(point.architecture),
+        point.mode,
+        sizes_text({k: v for k, v in point.sizes.items() if k not in fixed}),
+        format_value(point.predicted["time_s"], "s"),
+        Cell(interval, QUIET),
+        seen + (" *" if point.flags else ""),
+        _error(point.ratio["time"], point.in_interval),
+        point.predicted["limiter"],
+        format_value(point.predicted["peak_bytes"], "B"),
+        format_value(point.measured.get("peak_bytes"), "B"),
+        _peak_error(point),
+    )
+
+
+def _peak_error(point: ComparedPoint) -> Cell:
+    """A relative error, or the bytes where it is too small to read as a percentage."""
+    ratio = point.ratio["peak_bytes"]
+    if ratio is None or ratio == 1 or abs(ratio - 1) > 1e-3:
+        return _error(ratio, None)
+    gap = point.predicted["peak_bytes"] - point.measured["peak_bytes"]
+    return Cell(f"{'+' if gap > 0 else '−'}{format_value(abs(gap), 'B')}", GOOD)
+
+
+def span_text(low: float, high: float) -> str:
+    return f"{format_value(low, 's')} – {format_value(high, 's')}"
+
+
+def _error(ratio: float | None, inside: bool | None) -> Cell:
+    """A signed error; green inside the predicted interval, red outside."""
+    if ratio is None:
+        return Cell("n/a", QUIET)
+    tone = "" if inside is None else GOOD if inside else BAD
+    if ratio == 1:
+        return Cell(_("exact"), GOOD)
+    sign = "+" if ratio > 1 else "−"
+    return Cell(f"{sign}{format_percent(abs(ratio - 1))}", tone)
+
+
+def exponents_table(comparison: Comparison) -> Table:
+    """How each metric grows with each size: predicted and measured slope, and the verdict."""
+    rows: list[tuple[Entry, ...]] = []
+    for e in comparison.exponents:
+        predicted = "n/a" if e.predicted is None else f"{e.predicted:.2f}"
+        interval = _("none") if e.interval is None else f"{e.interval[0]:.2f} – {e.interval[1]:.2f}"
+        rows.append(
+            (
+                short_name(e.architecture),
+                e.mode,
+                _("{metric} in {variable}").format(
+                    metric=_METRIC_NAMES[e.metric], variable=e.variable
+                ),
+                predicted,
+                f"{e.measured:.2f}",
+                interval,
+                Cell(e.verdict, _VERDICTS.get(e.verdict, QUIET)),
+            )
+        )
+    columns = (
+        _("program"), _("mode"), _("growth"), _("exponent predicted"), _("measured"),
+        _("95 % interval"), _("verdict"),
+    )  # fmt: skip
+    return Table(columns, tuple(rows), "lllrrrl", _("Exponents over the measured sizes"))
+
+
+def crossovers_table(comparison: Comparison) -> Table:
+    rows = tuple(
+        (
+            short_name(c.a),
+            short_name(c.b),
+            c.variable,
+            _size(c.predicted),
+            _size(c.measured),
+            Cell(c.verdict, _VERDICTS.get(c.verdict, QUIET)),
+        )
+        for c in comparison.crossovers
+    )
+    columns = (_("a"), _("b"), _("over"), _("predicted at"), _("measured at"), _("verdict"))
+    return Table(columns, rows, "lllrrl", _("Where the order turns"))
+
+
+def _size(value: float | None) -> str:
+    return _("not in this range") if value is None else format_count(round(value))
+
+
+def sizes_text(sizes: Mapping[str, int]) -> str:
+    """ "b=2 n=512 d=256" with the widest numbers unbroken."""
+    return " ".join(f"{name}={value}" for name, value in sizes.items())
+
+
+def short_name(architecture: str) -> str:
+    """The name without the folder of a user's file."""
+    return architecture.rsplit("/", 1)[-1]

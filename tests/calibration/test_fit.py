@@ -1,0 +1,109 @@
+"""Rates from synthetic timings whose rates are known."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from costlab.calibration.fit import TimedCase, errors_by_name, tables, with_residuals
+from costlab.calibration.pricing import PricedOp, predict_ops
+from costlab.calibration.suite import BANDWIDTH, SHAPED, Case
+from costlab.devices import fingerprint
+from costlab.hardware.calibration_record import CalibrationRecord, Residual
+
+_BARE_S = 1e-6
+_FLOP_PER_S = 5e10
+_BYTES_PER_S = 2e9
+
+
+def _matmul(m: int, k: int, n: int, *, held_out: bool = False) -> TimedCase:
+    flop = 2 * m * k * n
+    op = PricedOp("aten.mm.default", "matmul", "forward", flop, 4 * (m * k + k * n + m * n), 1,
+                  ((m, k), (k, n)))  # fmt: skip
+    time_s = _BARE_S + flop / _FLOP_PER_S
+    return TimedCase(
+        Case(SHAPED, "matmul", "matmul", (1, m, k, n), held_out), (op,), (2 * time_s, time_s)
+    )
+
+
+def _addition(elements: int, *, held_out: bool = False) -> TimedCase:
+    op = PricedOp("aten.add.Tensor", "elementwise", "forward", elements, 12 * elements, 1,
+                  ((elements,), (elements,)))  # fmt: skip
+    time_s = _BARE_S + op.bytes / _BYTES_PER_S
+    case = Case(BANDWIDTH, "elementwise", "add", (elements,), held_out)
+    return TimedCase(case, (op,), (time_s, time_s))
+
+
+def _record(timed: list[TimedCase]) -> CalibrationRecord:
+    shaped, bandwidth = tables(timed, _BARE_S, _BARE_S)
+    return CalibrationRecord(
+        device="cpu", dtype="float32", threads=1, level="trial", date="2026-01-01T00:00:00+00:00",
+        environment=fingerprint(), versions={}, shaped=shaped, bandwidth=bandwidth,
+        launch_s={"forward": _BARE_S}, step_s=0.0,
+    )  # fmt: skip
+
+
+_TIMED = [_matmul(64, 96, 32), _matmul(640, 96, 320), _addition(1000), _addition(10**6)]
+
+
+def test_the_quickest_round_without_the_bare_call_gives_the_rate() -> None:
+    record = _record(_TIMED)
+
+    assert [rate.flop_per_s for rate in record.shaped["matmul"]] == pytest.approx([_FLOP_PER_S] * 2)
+    assert record.bytes_per_s("aten.sub.Tensor", "elementwise", 5e5) == pytest.approx(_BYTES_PER_S)
+
+
+def test_held_out_cases_give_no_rate_but_an_error() -> None:
+    held_out = [_matmul(100, 100, 100, held_out=True), _addition(5000, held_out=True)]
+    record = with_residuals(_record([*_TIMED, *held_out]), [*_TIMED, *held_out])
+
+    assert [rate.shape for rate in record.shaped["matmul"]] == [(1, 64, 96, 32), (1, 640, 96, 320)]
+    assert [residual.name for residual in record.residuals] == ["matmul", "elementwise"]
+    assert [r.relative_error for r in record.residuals] == pytest.approx([0.0, 0.0], abs=1e-9)
+
+
+def test_a_wrong_rate_shows_in_the_residual() -> None:
+    slow = _matmul(100, 100, 100, held_out=True)
+    slow = dataclasses.replace(slow, times_s=(2 * slow.time_s,))
+    record = with_residuals(_record(_TIMED), [slow])
+
+    assert record.residuals[0].relative_error == pytest.approx(-0.5)
+
+
+def test_spread_is_the_median_over_cases_of_slow_over_quick_rounds() -> None:
+    record = with_residuals(_record(_TIMED), [_matmul(9, 9, 9), _matmul(8, 8, 8), _addition(7)])
+
+    assert record.spread == pytest.approx(1.0)
+
+
+def test_a_curve_that_ends_in_the_caches_is_capped_by_the_largest_addition() -> None:
+    fast = _addition(100_000)
+    fast = dataclasses.replace(
+        fast, case=dataclasses.replace(fast.case, name="aten.quick"), times_s=(_BARE_S + 1e-5,)
+    )
+    record = _record([*_TIMED, fast])
+
+    assert record.bytes_per_s("aten.quick", "elementwise", 1e6) == pytest.approx(1.2e6 / 1e-5)
+    assert record.bytes_per_s("aten.quick", "elementwise", 1e9) == pytest.approx(_BYTES_PER_S)
+
+
+def test_work_is_never_taken_to_be_nothing() -> None:
+    """A call shorter than the bare call would have an infinite or negative rate."""
+    tiny = dataclasses.replace(_matmul(2, 2, 2), times_s=(_BARE_S / 2,))
+
+    assert _record([tiny]).shaped["matmul"][0].flop_per_s == pytest.approx(16 / (_BARE_S / 10))
+
+
+def test_predicted_time_adds_work_and_launches() -> None:
+    ops = [op for item in _TIMED for op in item.ops]
+
+    assert predict_ops(ops, _record(_TIMED), "forward") == pytest.approx(
+        sum(item.time_s for item in _TIMED)
+    )
+
+
+def test_errors_by_name_are_medians_of_absolute_errors() -> None:
+    residuals = [Residual("a", "", 1.1, 1.0), Residual("a", "", 0.7, 1.0), Residual("b", "", 2, 1)]
+
+    assert errors_by_name(residuals) == pytest.approx({"a": 0.2, "b": 1.0})
