@@ -365,16 +365,31 @@ def _extreme(name: str, xs: tuple[Size | Fraction, ...]) -> Size:
 
 
 def _without_signed(name: str, flat: dict[Expr, None]) -> dict[Expr, None]:
-    """Compare 0 with sums whose terms have one sign: sizes are positive, so these have it too."""
-    zero = Expr({})
-    if zero not in flat:
+    """Drop what is sure to be on the wrong side of 0, where something is on the right side."""
+    sign = 1 if name == "Max" else -1
+    sums = [e for e in flat if not e.is_constant]
+    good = {e for e in sums if _is_nonnegative(e * sign)}
+    bad = {e for e in sums if _is_nonnegative(e * -sign)}
+    numbers = {e for e in flat if e.is_constant}
+    if not good and not any(e.constant() * sign >= 0 for e in numbers):
         return flat
-    above = {e for e in flat if e.terms and all(c > 0 for c in e.terms.values())}
-    below = {e for e in flat if e.terms and all(c < 0 for c in e.terms.values())}
-    drop = set(below) if name == "Max" else set(above)
-    if above if name == "Max" else below:
-        drop.add(zero)
-    return {e: None for e in flat if e not in drop}
+    if good:
+        bad |= {e for e in numbers if e.constant() * sign <= 0}
+    return {e: None for e in flat if e not in bad}
+
+
+def _is_nonnegative(expr: Expr) -> bool:
+    """Whether no term of ``expr`` is negative: sizes are positive, a logarithm may not be."""
+    return bool(expr.terms) and all(
+        c > 0 and all(isinstance(a, str) or _atom_is_nonnegative(a) for a, _ in mono)
+        for mono, c in expr.terms.items()
+    )
+
+
+def _atom_is_nonnegative(atom: Func) -> bool:
+    return atom.name != "log2" and all(
+        arg.constant() >= 0 if arg.is_constant else _is_nonnegative(arg) for arg in atom.args
+    )
 
 
 def maximum(*xs: Size | Fraction) -> Size:

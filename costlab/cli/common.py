@@ -6,6 +6,7 @@ import argparse
 import json
 import signal
 import sys
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
@@ -23,15 +24,23 @@ SCOPES = ("layer", "core")
 
 _FLAGS = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
 
+_HELP_WIDTH = 96
+
 Subparsers = Any  # argparse keeps the class of subparsers to itself
+
+
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=20, width=_HELP_WIDTH)
 
 
 class Parser(argparse.ArgumentParser):
     """A parser whose errors are one line, and whose ``--help`` keeps examples as written."""
 
     def __init__(self, **options: Any) -> None:
-        options.setdefault("formatter_class", argparse.RawDescriptionHelpFormatter)
+        options.setdefault("formatter_class", _Formatter)
         options.setdefault("allow_abbrev", False)
+        options["description"] = textwrap.fill(options.get("description") or "", _HELP_WIDTH)
         super().__init__(**options)
 
     def error(self, message: str) -> NoReturn:

@@ -52,9 +52,7 @@ def crossovers_of(points: Sequence[ComparedPoint]) -> Iterator[CrossoverCheck]:
 
 def _varying(points: Sequence[ComparedPoint]) -> list[str]:
     names = dict.fromkeys(name for point in points for name in point.sizes)
-    return [
-        name for name in names if len({p.sizes[name] for p in points if name in p.sizes}) > 1
-    ]
+    return [name for name in names if len({p.sizes[name] for p in points if name in p.sizes}) > 1]
 
 
 def _series(points: Sequence[ComparedPoint], variable: str) -> Iterator[Series]:
@@ -80,13 +78,13 @@ def _exponent(
     measured_y = [math.log(p.measured[field]) for p in used]
     weights = [_weight(p, field) for p in used]
     predicted = fit_slope(x, predicted_y, weights)
-    gap = fit_slope(
-        x, [m - p for m, p in zip(measured_y, predicted_y, strict=True)], weights
-    )
+    gap = fit_slope(x, [m - p for m, p in zip(measured_y, predicted_y, strict=True)], weights)
     measured = predicted.value + gap.value
+    # Memory is counted, not sampled: two points already give its slope.
+    half_width = 0.0 if metric == "peak_bytes" and len(used) == 2 else gap.half_width
     interval = None
-    if math.isfinite(gap.half_width):
-        interval = (measured - gap.half_width, measured + gap.half_width)
+    if math.isfinite(half_width):
+        interval = (measured - half_width, measured + half_width)
     first = used[0]
     return Exponent(
         architecture=first.architecture,
@@ -98,7 +96,7 @@ def _exponent(
         predicted=predicted.value,
         measured=measured,
         interval=interval,
-        verdict=_verdict(gap.value, gap.half_width),
+        verdict=_verdict(gap.value, half_width),
     )
 
 

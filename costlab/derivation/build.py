@@ -13,7 +13,7 @@ from costlab.derivation.fit import Fitter
 from costlab.derivation.lifetimes import PASS, Family, kind_of, storages_of
 from costlab.errors import DerivationError
 from costlab.rules.base import opaque_size
-from costlab.graph import Arg, Call, TensorSpec
+from costlab.graph import DTYPE_BYTES, Arg, Call, TensorSpec
 from costlab.trace.records import Held, OpRecord, Trace
 
 
@@ -252,36 +252,42 @@ class Builder:
 
     # -- what exists before the run ----------------------------------------------------------
 
-    def held(self, pick: Callable[[Trace], tuple[Held, ...]], kinds: tuple[str, ...]) -> tuple[Size, Size]:
-        """(elements, bytes) of the held tensors of ``kinds``, grouped by name.
+    def held(self, pick: Callable[[Trace], tuple[Held, ...]], kind: str) -> tuple[Size, Size]:
+        """(elements, bytes) of the held tensors of a kind.
 
         Raises:
-            DerivationError: if a group's total is no polynomial of the sizes.
+            DerivationError: if a size is no polynomial.
         """
-        groups: dict[str, list[list[int]]] = {}
+        groups: dict[str, list[list[Held]]] = {}
         names = [{item.name for item in pick(t)} for t in self.traces]
         same = all(n == names[0] for n in names)
         for number, t in enumerate(self.traces):
             for item in pick(t):
-                if item.kind not in kinds:
-                    continue
-                # Layers whose number varies are counted together, by their path without numbers.
-                path = item.name if same else plain_module(item.name)
-                name = f"{item.kind} {path} {item.dtype} {len(item.shape)}"
-                rows = groups.setdefault(name, [[0, 0] for _ in self.traces])
-                count = int(product(item.shape))  # type: ignore[arg-type]
-                rows[number][0] += count
-                rows[number][1] += int(TensorSpec(item.shape, (), item.dtype).nbytes)  # type: ignore[arg-type]
+                if item.kind == kind:
+                    # Layers whose number varies are counted together, by a path without numbers.
+                    path = item.name if same else plain_module(item.name)
+                    key = f"{path} {item.dtype} {len(item.shape)}"
+                    groups.setdefault(key, [[] for _ in self.traces])[number].append(item)
         elements: Size = 0
         nbytes: Size = 0
-        for name, rows in groups.items():
-            counted = self._literal.fit([r[0] for r in rows])
-            sized = self._literal.fit([r[1] for r in rows])
-            if counted is None or sized is None:
-                raise DerivationError("the size of a held tensor is no polynomial", operator=name)
-            elements = elements + counted
-            nbytes = nbytes + sized
+        for key, rows in groups.items():
+            count = self._elements(rows)
+            if count is None:
+                raise DerivationError(
+                    "the size of a held tensor is no polynomial of the sizes",
+                    operator=f"{kind} {key}",
+                )
+            elements = elements + count
+            nbytes = nbytes + count * DTYPE_BYTES[next(r for r in rows if r)[0].dtype]
         return elements, nbytes
+
+    def _elements(self, rows: list[list[Held]]) -> Size | None:
+        """Elements of a group of held tensors: by its dimensions if there is one in every trace."""
+        if all(len(row) == 1 for row in rows):
+            dims = [self._literal.fit(d) for d in zip(*(row[0].shape for row in rows), strict=True)]
+            if all(d is not None for d in dims):
+                return product(d for d in dims if d is not None)
+        return self._literal.fit([int(sum(product(i.shape) for i in row)) for row in rows])  # type: ignore[misc]
 
 
 def _seen(traces: Sequence[Trace], values: Sequence[Sequence[int]]) -> str:

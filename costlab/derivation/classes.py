@@ -50,7 +50,12 @@ def size_models(
     blocks = [s for s in _BLOCK_SYMBOLS if s in symbols and "n" in symbols]
     free = [s for s in blocks if (s, "n") not in divides]
     if not free or mode == "decode":
-        return (SizeModel(tuple(symbols), tuple(divides), below=tuple(below)),)
+        full = SizeModel(tuple(symbols), tuple(divides), below=tuple(below))
+        if mode != "decode" or not below:
+            return (full,)
+        # A context shorter than the window: the state still grows.
+        partly = tuple((larger, smaller) for smaller, larger in below)
+        return (full, replace(full, below=(), strictly_below=partly))
     block = free[0]
     kept_below = tuple(pair for pair in below if pair != (block, "n"))
     even = SizeModel(tuple(symbols), (*divides, (block, "n")), below=kept_below)
@@ -137,7 +142,7 @@ def _bounds(
     """Smallest value of each size the formulas hold for, where that is not 1."""
     found: dict[str, int] = {}
     for name in model.variables:
-        if name in model.fixed or name.startswith("_blocks"):
+        if name in model.fixed or name in model.numbers or name.startswith("_blocks"):
             continue
         start = _FEW_PASSES if name == derived.trip else 2 if name.startswith("_") else 1
         value = start

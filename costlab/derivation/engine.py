@@ -54,6 +54,7 @@ class Derived:
     depth: Size | None
     alignment: Alignment
     trip: str | None
+    fitted_at: tuple[Mapping[str, int], ...]
     verified_at: tuple[Mapping[str, int], ...]
     gaps: tuple[str, ...]
     core_moments: tuple[Moment, ...]
@@ -189,7 +190,7 @@ def _assemble(
     )
     families = builder.families(calls)
     held = {
-        kind: builder.held(lambda t: t.held, (kind,)) for kind in _TRAIN_KINDS
+        kind: builder.held(lambda t: t.held, kind) for kind in _TRAIN_KINDS
     }
     labels = [record.op for _, record in calls]
     live_sets = LiveSets(families, alignment, builder.trips, builder.trip, labels)
@@ -200,7 +201,7 @@ def _assemble(
     core_sets = LiveSets(core_families, alignment, builder.trips, builder.trip, labels)
     core_points = [p for p in points if is_core(steps[p.slot].module)]
     core_live = core_sets.live(core_points)
-    left = builder.held(lambda t: t.left, ("state",))[1]
+    left = builder.held(lambda t: t.left, "state")[1]
     state = held["state"][1] if held["state"][1] != 0 else left
     timeline = tuple(
         _moment(p, {**base, **row}, steps) for p, row in zip(points, live, strict=True)
@@ -215,6 +216,7 @@ def _assemble(
         depth=builder.fit_totals([_depth(run) for run in runs]),
         alignment=alignment,
         trip=trip,
+        fitted_at=tuple(dict(t.sizes) for t in builder.traces[:FIT_TRACES]),
         verified_at=tuple(dict(t.sizes) for t in builder.traces[FIT_TRACES:]),
         gaps=tuple(sorted({s.priced.call.op for s in steps if s.priced.cost is None})),
         core_moments=tuple(

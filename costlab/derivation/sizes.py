@@ -24,6 +24,12 @@ _RANGES: Mapping[str, Sequence[int]] = {
     "c": (2, 3, 4, 5), "R": (2, 3, 4), "r": (3, 4, 5), "s": range(3, 9), "e": (4, 6, 8),
     "L": range(7, 12), "V": range(20, 60),
 }  # fmt: skip
+_FAR: Mapping[str, Sequence[int]] = {
+    "b": range(2, 7), "n": range(7, 60), "m": range(7, 60), "h": range(2, 8), "g": range(2, 6),
+    "k": range(2, 18), "d": range(11, 60), "f": range(9, 70), "w": range(2, 9), "c": range(2, 9),
+    "R": range(2, 6), "r": range(2, 7), "s": range(2, 12), "e": range(3, 9), "L": range(7, 15),
+    "V": range(20, 90),
+}  # fmt: skip
 _OTHER = range(5, 14)
 _QUOTIENTS = range(3, 10)
 TRIP_RANGES = (range(7, 12), range(12, 18))  # the second where the first is too short
@@ -35,16 +41,17 @@ class SizeModel:
 
     ``divides`` are (factor, multiple) pairs, ``counted`` (block, total) pairs of which the block
     does *not* divide the total, ``fixed`` symbols that are literally one number in this class,
-    ``below`` (smaller, larger) pairs. ``trip`` is the internal variable that counts a loop's
-    passes, where the program has one.
+    ``below`` and ``strictly_below`` (smaller, larger) pairs. ``numbers`` are sizes traced at
+    several values whose real one is known, put into the formulas at the end.
     """
 
     symbols: tuple[str, ...]
     divides: tuple[tuple[str, str], ...] = ()
     counted: tuple[tuple[str, str], ...] = ()
     below: tuple[tuple[str, str], ...] = ()
+    strictly_below: tuple[tuple[str, str], ...] = ()
     fixed: Mapping[str, int] = field(default_factory=dict)
-    ties: Mapping[str, Expr] = field(default_factory=dict)
+    numbers: Mapping[str, int] = field(default_factory=dict)
 
     def quotient(self, factor: str, multiple: str) -> str:
         return "k" if (factor, multiple) == ("h", "d") else f"_{multiple}_per_{factor}"
@@ -59,11 +66,23 @@ class SizeModel:
         return tuple(dict.fromkeys(names))
 
     def sample(
-        self, rng: random.Random, trip: str | None = None, passes: Sequence[int] = TRIP_RANGES[0]
+        self,
+        rng: random.Random,
+        trip: str | None = None,
+        passes: Sequence[int] = TRIP_RANGES[0],
+        *,
+        far: bool = False,
     ) -> dict[str, int]:
-        """Random sizes of this class, internal variables included; ``trip`` is one of ``passes``."""
+        """Random sizes of this class, internal variables included.
+
+        Args:
+            rng: the source of chance.
+            trip: the size that counts a loop's passes, drawn from ``passes``.
+            passes: trip counts to choose from.
+            far: draw from wider ranges, odd head counts too, as a check of formulas.
+        """
         for _ in range(1000):
-            values = self._draw(rng, trip, passes)
+            values = self._draw(rng, trip, passes, far)
             if all(c.holds(values) for c in self.domain()):
                 return values
         raise AssertionError("the conditions of this class leave no sizes")
@@ -97,28 +116,34 @@ class SizeModel:
         return name
 
     def _draw(
-        self, rng: random.Random, trip: str | None = None, passes: Sequence[int] = TRIP_RANGES[0]
+        self,
+        rng: random.Random,
+        trip: str | None = None,
+        passes: Sequence[int] = TRIP_RANGES[0],
+        far: bool = False,
     ) -> dict[str, int]:
         values: dict[str, int] = dict(self.fixed)
         multiples = {m: f for f, m in self.divides}
         for name in self.symbols:
             if name not in values and name not in multiples:
-                values[name] = rng.choice(passes) if name == trip else self._pick(rng, name)
+                values[name] = rng.choice(passes) if name == trip else self._pick(rng, name, far)
         for multiple, factor in multiples.items():
             inner = self.quotient(factor, multiple)
             if multiple in values:
                 continue
-            choice = _RANGES.get(inner, _QUOTIENTS)
+            choice = (_FAR if far else _RANGES).get(inner, _QUOTIENTS)
             values[inner] = rng.choice(passes if inner == trip else choice)
             values[multiple] = values[factor] * values[inner]
+        for smaller, larger in self.strictly_below:
+            values[larger] = values[smaller] + rng.randrange(1, 9)
         for block, whole in self.counted:
             values[f"_blocks_{whole}_{block}"] = -(-values[whole] // values[block])
         return values
 
-    def _pick(self, rng: random.Random, name: str) -> int:
+    def _pick(self, rng: random.Random, name: str, far: bool) -> int:
         if name in {whole for _, whole in self.counted}:
-            return rng.randrange(7, 40)
-        return rng.choice(_RANGES.get(name, _OTHER))
+            return rng.randrange(7, 80 if far else 40)
+        return rng.choice((_FAR if far else _RANGES).get(name, _OTHER))
 
     def domain(self) -> tuple[Condition, ...]:
         """Conditions under which this class's formulas hold."""
@@ -126,6 +151,7 @@ class SizeModel:
         found += [Condition("divides", f, m) for f, m in self.divides if m not in self.fixed]
         found += [Condition("not divides", b, w) for b, w in self.counted]
         found += [Condition("<=", a, b) for a, b in self.below]
+        found += [Condition("<", a, b) for a, b in self.strictly_below]
         return tuple(found)
 
     def public(self, expr: Expr) -> Expr:
@@ -142,4 +168,4 @@ class SizeModel:
         for block, whole in self.counted:
             blocks = ceil_div(symbol(whole), symbol(block))
             leftovers[f"_blocks_{whole}_{block}"] = blocks  # type: ignore[assignment]
-        return result.subs({**leftovers, **self.ties})
+        return result.subs({**leftovers, **self.numbers})

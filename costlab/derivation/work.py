@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import random
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -14,8 +16,11 @@ from costlab.derivation.classes import ClassFound, find_classes, size_models
 from costlab.derivation.engine import Tracer
 from costlab.derivation.masks import carry_masks
 from costlab.derivation.opaque import settle
+from costlab.derivation.sizes import SizeModel
+from costlab.errors import DerivationError, ModuleError
 from costlab.formulas.record import CostClass, Derivation
 from costlab.formulas.text import parse
+from costlab.sources.layers import layer_count, shrink_equal_layers
 from costlab.sources.program import prepare
 from costlab.symbols import describe
 from costlab.trace.records import Trace
@@ -23,6 +28,8 @@ from costlab.trace.run import quiet_collector, trace
 
 if TYPE_CHECKING:
     from costlab.sources.source import Source
+
+LAYERS = "_layers"  # how many equal layers a deep module is traced with
 
 
 def derive_source(
@@ -34,16 +41,64 @@ def derive_source(
     options: Mapping[str, bool],
 ) -> Derivation:
     """See :func:`costlab.derivation.api.derive`."""
-    tracer = make_tracer(source, mode, dtype, backend, options)
+    tracer = make_tracer(source, mode, dtype, backend, options, fixed)
+    with tracing(backend):
+        found = classes_of(source, tracer, mode, backend, fixed)
+    return record_of(source, found, mode, dtype, backend, fixed, options)
+
+
+def classes_of(
+    source: Source, tracer: Tracer, mode: str, backend: str, fixed: Mapping[str, int]
+) -> list[ClassFound]:
+    """Derive every class of a source; call within :func:`tracing`."""
     symbols = tuple(s for s in source.symbols if s not in fixed)
     models = size_models(symbols, source.constraints, mode)
-    rules_backend = "cuda" if backend == "cuda" else "cpu"
+    layers = 0 if source.loops else _equal_layers(source, mode, models[0], fixed)
+    if layers:
+        deep = [
+            replace(m, symbols=(*m.symbols, LAYERS), numbers={LAYERS: layers}) for m in models
+        ]
+        try:
+            return find_classes(tracer, deep, rules_backend(backend), (LAYERS,))
+        except (ModuleError, DerivationError):
+            pass  # the module counts its layers itself: trace them all
+    return find_classes(tracer, models, rules_backend(backend), source.loops)
+
+
+def _equal_layers(source: Source, mode: str, model: SizeModel, fixed: Mapping[str, int]) -> int:
+    """Layers of the module's largest stack of equal layers, 0 if there is none worth cutting."""
+    sizes = {**model.sample(random.Random(0)), **fixed}
+    program = source.program(mode, {name: sizes[name] for name in source.symbols})
+    return layer_count(program.module) if program.module is not None else 0
+
+
+@contextmanager
+def tracing(backend: str) -> Iterator[None]:
+    """What every trace needs around it: one thread, fixed random numbers, a quiet collector."""
     with _deterministic(), quiet_collector(), backend_context(backend):
-        found = find_classes(_with_fixed(tracer, fixed), models, rules_backend, source.loops)
-    classes = tuple(_record(item, mode) for item in found)
-    gaps = tuple(sorted({gap for item in found for gap in item.derived.gaps}))
+        yield
+
+
+def rules_backend(backend: str) -> str:
+    """Which backend's kernels the rules are asked about."""
+    return "cuda" if backend == "cuda" else "cpu"
+
+
+def record_of(
+    source: Source,
+    found: Sequence[ClassFound],
+    mode: str,
+    dtype: str,
+    backend: str,
+    fixed: Mapping[str, int],
+    options: Mapping[str, bool],
+) -> Derivation:
+    """The derivation that classes make up."""
+    classes = tuple(
+        cost_class(item.derived, mode, item.derived.model.public, item.domain) for item in found
+    )
     auxiliary = _auxiliary(source, fixed)
-    rerolled = tuple(dict.fromkeys(i.derived.trip for i in found if i.derived.trip))
+    symbols = tuple(s for s in source.symbols if s not in fixed)
     return Derivation(
         architecture=source.name,
         mode=mode,
@@ -55,8 +110,8 @@ def derive_source(
         sizes=symbols,
         defaults={k: v for k, v in source.defaults.items() if k in symbols},
         auxiliary=auxiliary,
-        rerolled=rerolled,
-        gaps=gaps,
+        rerolled=tuple(dict.fromkeys(i.derived.trip for i in found if i.derived.trip)),
+        gaps=tuple(sorted({gap for item in found for gap in item.derived.gaps})),
         claims=source.spec.claims if source.spec is not None else (),
         notes=source.notes,
         options=dict(options),
@@ -64,25 +119,28 @@ def derive_source(
 
 
 def make_tracer(
-    source: Source, mode: str, dtype: str, backend: str, options: Mapping[str, bool]
+    source: Source,
+    mode: str,
+    dtype: str,
+    backend: str,
+    options: Mapping[str, bool],
+    fixed: Mapping[str, int],
 ) -> Tracer:
     """A function that builds the source at some sizes and traces one pass."""
 
     def tracer(sizes: Mapping[str, int]) -> Trace:
-        given = {name: sizes[name] for name in source.symbols}
-        program = prepare(source.program(mode, given, options), mode, dtype)
+        full = {**sizes, **fixed}
+        given = {name: full[name] for name in source.symbols}
+        raw = source.program(mode, given, options)
+        if LAYERS in full and raw.module is not None:
+            shrink_equal_layers(raw.module, full[LAYERS])
+        program = prepare(raw, mode, dtype)
         found = trace(program, mode, sizes)
         carry_masks(found.ops)
         settle(found)
         return found
 
     return tracer
-
-
-def _with_fixed(tracer: Tracer, fixed: Mapping[str, int]) -> Tracer:
-    if not fixed:
-        return tracer
-    return lambda sizes: tracer({**sizes, **fixed})
 
 
 @contextmanager
@@ -109,10 +167,6 @@ def backend_context(backend: str) -> AbstractContextManager[object]:
 
         return sdpa_kernel(SDPBackend.MATH)
     return nullcontext()
-
-
-def _record(found: ClassFound, mode: str) -> CostClass:
-    return cost_class(found.derived, mode, found.derived.model.public, found.domain)
 
 
 def _auxiliary(source: Source, fixed: Mapping[str, int]) -> dict[str, Expr]:

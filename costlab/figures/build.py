@@ -54,8 +54,8 @@ def growth_figures(comparison: Comparison, metric: str = "time") -> list[FigureS
         series: list[Series] = []
         for colour, (name, curve_sizes) in enumerate(curves):
             points = _along(comparison.points, name, mode, variable, curve_sizes)
-            label = name if len({c for c, _f in curves}) == len(curves) else _named(
-                name, curve_sizes
+            label = (
+                name if len({c for c, _f in curves}) == len(curves) else _named(name, curve_sizes)
             )
             series += _pair(points, variable, metric, label, colour)
         unit = METRICS[metric][1]

@@ -75,9 +75,7 @@ def figure_svg(spec: FigureSpec, *, standalone: bool = True) -> str:
     """
     legend, rows = _legend([(s.name, s.colour, s.kind) for s in spec.series])
     bottom = HEIGHT - _BOTTOM
-    frame = _Frame(
-        scale_of(spec.x, spec.values("x")), scale_of(spec.y, spec.values("y")), bottom
-    )
+    frame = _Frame(scale_of(spec.x, spec.values("x")), scale_of(spec.y, spec.values("y")), bottom)
     parts = [_text(_LEFT, 24, spec.title, "title"), *frame.axes()]
     for mark in spec.marks:
         if mark.axis == "x":
@@ -186,9 +184,7 @@ def _legend(entries: list[tuple[str, int, str]]) -> tuple[list[str], int]:
                 f'<rect x="{x + 6:.1f}" y="{y - 7}" width="14" height="14" {_fill(colour)}/>'
             )
         elif kind == MEASURED:
-            parts.append(
-                f'<circle cx="{x + 13:.1f}" cy="{y}" r="4" fill="{_colour(colour)}"/>'
-            )
+            parts.append(f'<circle cx="{x + 13:.1f}" cy="{y}" r="4" fill="{_colour(colour)}"/>')
         else:
             dash = "" if kind != "formula" else ' stroke-dasharray="7 4"'
             parts.append(

@@ -1,23 +1,20 @@
 """Orders of growth: the leading terms of a formula, and the comparison with what a paper claims.
 
 A term is *leading* iff in some regime of growth it strictly exceeds every other: symbol i grows
-as t**y_i with y_i >= 0, obeying the domain (``w <= n`` or ``w divides n`` mean y_w <= y_n), and a
-logarithm grows more slowly than any power of its argument. Terms that another one bounds power
-by power do not count among the others. Coefficients are dropped, negative terms ignored; a
-``Max`` has the leading terms of its candidates together.
+as t**y_i with y_i >= 0, obeying the domain (``w <= n`` or ``w divides n`` mean y_w <= y_n); a
+logarithm is a symbol of its own that stays below its argument. Coefficients are dropped, negative
+terms ignored; a ``Max`` has the leading terms of its candidates together.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import combinations
 
-from costlab.algebra import Expr, Func, Monomial, Size, apply, as_expr, symbol
+from costlab.algebra import Atom, Expr, Func, Monomial, Size, apply, as_expr, symbol
 from costlab.arch.spec import Claim
 from costlab.formulas.cone import Vector, direction
-from costlab.formulas.growth import Cell, cells, maximal
+from costlab.formulas.growth import ONE, Cell, cells, maximal
 from costlab.formulas.record import Condition
 from costlab.formulas.text import parse
 
@@ -165,86 +162,52 @@ def _argument(log: Func) -> Monomial:
     return mono
 
 
-@dataclass(frozen=True, slots=True)
-class _Point:
-    """A monomial as a vector of powers, and its powers of logarithms."""
-
-    mono: Monomial
-    powers: Vector
-    logs: Mapping[Func, int]
-
-
 def _leading(cell: Cell, relations: Sequence[tuple[str, str]]) -> set[Monomial]:
-    pairs = [mono for pair in cell.below for mono in pair]
-    names = sorted(
-        {name for mono in [*cell.monomials, *pairs] for name in Expr({mono: 1}).symbols()}
+    """Monomials that strictly exceed the others somewhere inside ``cell``."""
+    monos = sorted(maximal(cell.monomials), key=str)
+    every = [mono for pair in cell.below for mono in pair] + monos
+    atoms: list[Atom] = sorted(
+        {name for mono in every for name in Expr({mono: 1}).symbols()}
         | {name for pair in relations for name in pair}
     )
+    logs = sorted({a for mono in every for a, _power in mono if isinstance(a, Func)}, key=str)
+    atoms += logs
 
     def vector(mono: Monomial) -> Vector:
         powers = dict(mono)
-        return tuple(powers.get(name, 0) for name in names)
+        return tuple(powers.get(atom, 0) for atom in atoms)
 
-    def difference(large: Vector, small: Vector) -> Vector:
-        return tuple(x - y for x, y in zip(large, small, strict=True))
-
-    cone = [difference(vector(((b, 1),)), vector(((a, 1),))) for a, b in relations]
+    cone = [_minus(vector(((b, 1),)), vector(((a, 1),))) for a, b in relations]
+    # Any power of a logarithm that occurs stays below its argument.
+    below = 1 + max(sum(p for a, p in mono if isinstance(a, Func)) for mono in [*monos, ONE])
+    cone += [_minus(vector(_argument(log)), vector(((log, below),))) for log in logs]
     # Strictly inside the cell: on its border another cell has the same growth by another name.
-    inside = [
-        row for small, large in cell.below if any(row := difference(vector(large), vector(small)))
-    ]
-    points = [
-        _Point(mono, vector(mono), {a: p for a, p in mono if isinstance(a, Func)})
-        for mono in sorted(maximal(cell.monomials), key=str)
-    ]
-    logs = sorted({log for point in points for log in point.logs}, key=str)
-    leading: set[Monomial] = set()
-    for count in range(len(logs) + 1):
-        for growing in combinations(logs, count):
-            arguments = {log: vector(_argument(log)) for log in logs}
-            strict = inside + [arguments[log] for log in growing]
-            weak = [tuple(-x for x in arguments[log]) for log in logs if log not in growing]
-            regime = _Regime(points, growing, strict, cone + weak)
-            leading |= {p.mono for p in points if p.mono not in leading and regime.leads(p)}
-    return leading
+    inside = [_minus(vector(large), vector(small)) for small, large in cell.below]
+    points = [vector(mono) for mono in monos]
+    strict = [row for row in inside if any(row)]
+    return {mono for i, mono in enumerate(monos) if _leads(i, points, strict, cone)}
 
 
-@dataclass(frozen=True, slots=True)
-class _Regime:
-    """Directions of a cone in which exactly the logarithms ``growing`` grow."""
+def _leads(
+    index: int, points: Sequence[Vector], strict: Sequence[Vector], cone: Sequence[Vector]
+) -> bool:
+    """Whether a point strictly exceeds all others in some direction of the cone.
 
-    points: Sequence[_Point]
-    growing: Sequence[Func]
-    strict: Sequence[Vector]
-    weak: Sequence[Vector]
+    The program starts with no rival and takes in those that a found direction leaves unbeaten,
+    until there is none or no direction is left.
+    """
+    rivals = [_minus(points[index], other) for i, other in enumerate(points) if i != index]
+    positive = list(strict) or rivals[:1]
+    if not positive:
+        return True
+    while (found := direction(positive, cone)) is not None:
+        margins = [sum(x * y for x, y in zip(row, found, strict=True)) for row in rivals]
+        unbeaten = sorted((m, row) for m, row in zip(margins, rivals, strict=True) if m <= 0)
+        if not unbeaten:
+            return True
+        positive += [row for _margin, row in unbeaten[:4]]
+    return False
 
-    def leads(self, point: _Point) -> bool:
-        """Whether ``point`` strictly exceeds all others in some direction of the regime.
 
-        The program starts with no rival and takes in those that a found direction leaves
-        unbeaten, until there is none or no direction is left.
-        """
-        positive, nonnegative = list(self.strict), list(self.weak)
-        rivals = [self._against(point, other) for other in self.points if other is not point]
-        while True:
-            if positive:
-                found = direction(positive, nonnegative)
-            else:
-                found = (0,) * len(point.powers)
-            if found is None:
-                return False
-            unbeaten = sorted(
-                (margin, row, needs_more)
-                for row, needs_more in rivals
-                if (margin := sum(x * y for x, y in zip(row, found, strict=True))) < needs_more
-            )
-            if not unbeaten:
-                return True
-            for _margin, row, needs_more in unbeaten[:4]:
-                (positive if needs_more else nonnegative).append(row)
-
-    def _against(self, point: _Point, other: _Point) -> tuple[Vector, int]:
-        """The lead over ``other`` as a linear form, and 1 if it must be positive, else 0."""
-        row = tuple(x - y for x, y in zip(point.powers, other.powers, strict=True))
-        mine = sum(point.logs.get(log, 0) for log in self.growing)
-        return row, int(mine <= sum(other.logs.get(log, 0) for log in self.growing))
+def _minus(large: Vector, small: Vector) -> Vector:
+    return tuple(x - y for x, y in zip(large, small, strict=True))

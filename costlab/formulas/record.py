@@ -53,7 +53,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """One condition of a domain: ``kind`` in {"divides", "not divides", ">=", "<=", "=="}.
+    """One condition of a domain: ``kind`` in {"divides", "not divides", ">=", "<=", "<", "=="}.
 
     ``left`` is a symbol or a quotient of two, ``right`` a symbol or an integer: "w divides n",
     "n >= 2", "w <= n", "n/w >= 2".
@@ -76,6 +76,8 @@ class Condition:
                 return left >= right
             case "<=":
                 return left <= right
+            case "<":
+                return left < right
             case "==":
                 return left == right
         raise ValueError(f"unknown condition {self.kind!r}")

@@ -49,7 +49,5 @@ def _load_file(path: Path) -> DeviceProfile:
     except (OSError, UnicodeDecodeError) as cause:
         raise InputError(_("cannot read the device profile"), given=str(path)) from cause
     except tomllib.TOMLDecodeError as cause:
-        raise InputError(
-            _("the device profile is not TOML"), given=f"{path}: {cause}"
-        ) from cause
+        raise InputError(_("the device profile is not TOML"), given=f"{path}: {cause}") from cause
     return parse_profile(data, path.name)

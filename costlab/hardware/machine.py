@@ -5,16 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import mean, stdev
 
 from costlab.hardware.calibration_record import CalibrationRecord, Residual
 from costlab.hardware.profile import DeviceProfile
 from costlab.hardware.rates import CalibratedRates, DatasheetRates, Rates
+from costlab.hardware.student import student_quantile
 from costlab.i18n import _
 
 CALIBRATED = "calibrated"
 DATASHEET = "datasheet bound"
 Spread = tuple[float, float]
+_PASS = "pass"
+_ENOUGH_PASSES = 3
 _ENOUGH = 5  # residuals of one kind before it gets an interval of its own
+_LEVEL = 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,30 +115,40 @@ class Machine:
 
 
 def spread_from_residuals(residuals: Sequence[Residual], noise: float = 0.0) -> dict[str, Spread]:
-    """5 % and 95 % points of measured over predicted time, by kind and ("") over all.
+    """90 % intervals of measured over predicted time, from residuals of a calibration.
 
-    A kind with fewer than five residuals takes the spread over all. Every interval contains 1 and
-    is widened by ``noise``, the relative spread of the timings themselves.
+    Whole passes that were held out speak best for whole programs: from three of them on, they
+    alone give the interval, under "". Otherwise "" holds the interval over all operators, and a
+    kind with at least five residuals has one of its own.
+
+    Args:
+        residuals: held-out cases; the name of a whole pass is "pass".
+        noise: relative spread of the timings themselves, which widens every interval.
     """
-    ratios: dict[str, list[float]] = {"": []}
+    ratios: dict[str, list[float]] = {}
     for residual in residuals:
+        kind = residual.name.partition("_")[0]
         ratio = math.log(residual.measured_s / residual.predicted_s)
-        ratios[""].append(ratio)
-        ratios.setdefault(residual.name.partition("_")[0], []).append(ratio)
-    return {
-        kind: _interval(sorted(values), noise)
-        for kind, values in ratios.items()
-        if values and (not kind or len(values) >= _ENOUGH)
-    }
+        ratios.setdefault(kind, []).append(ratio)
+    passes = ratios.pop(_PASS, [])
+    if len(passes) >= _ENOUGH_PASSES:
+        return {"": _interval(passes, noise)}
+    everything = [ratio for values in ratios.values() for ratio in values] + passes
+    if not everything:
+        return {}
+    own = {kind: values for kind, values in ratios.items() if len(values) >= _ENOUGH}
+    return {kind: _interval(values, noise) for kind, values in {"": everything, **own}.items()}
 
 
 def _interval(ratios: list[float], noise: float) -> Spread:
-    low, high = _quantile(ratios, 0.05), _quantile(ratios, 0.95)
-    return (math.exp(min(low, 0.0)) / (1 + noise), math.exp(max(high, 0.0)) * (1 + noise))
-
-
-def _quantile(ordered: list[float], share: float) -> float:
-    position = share * (len(ordered) - 1)
-    below = int(position)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (position - below) * (ordered[above] - ordered[below])
+    """Where the next ratio lies, taking their logarithms as normal; it always contains 1."""
+    count = len(ratios)
+    middle = mean(ratios)
+    # One value alone says how far off it was, in either direction.
+    half = (
+        student_quantile(count - 1, _LEVEL) * stdev(ratios) * math.sqrt(1 + 1 / count)
+        if count > 1
+        else abs(middle)
+    )
+    low, high = min(middle - half, 0.0), max(middle + half, 0.0)
+    return (math.exp(low) / (1 + noise), math.exp(high) * (1 + noise))

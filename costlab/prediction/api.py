@@ -125,9 +125,7 @@ def _basis(
     return "transferred", (None, None)
 
 
-def _allocated(
-    machine: Machine, peak: int | None
-) -> tuple[int | None, int | None, dict[str, str]]:
+def _allocated(machine: Machine, peak: int | None) -> tuple[int | None, int | None, dict[str, str]]:
     """Bytes that the allocator holds and that the device shows, with reasons for None."""
     no_context = _("the runtime's context on this device was not measured")
     if peak is None:
@@ -149,9 +147,7 @@ def _doubling(
     for name in derivation.sizes:
         changed = {size: full[size] for size in derivation.sizes} | {name: 2 * full[name]}
         try:
-            doubled = _quantities(
-                derivation, complete_sizes(derivation, changed), machine, threads
-            )
+            doubled = _quantities(derivation, complete_sizes(derivation, changed), machine, threads)
         except SizeError:
             doubled = dict.fromkeys(DOUBLED)
         factors[name] = {

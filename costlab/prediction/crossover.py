@@ -112,9 +112,7 @@ def crossovers(
     return found
 
 
-def _has_sign(
-    lead: Callable[[Array], Array], sign: float, values: Array
-) -> NDArray[np.bool_]:
+def _has_sign(lead: Callable[[Array], Array], sign: float, values: Array) -> NDArray[np.bool_]:
     return np.asarray(np.sign(lead(values)) == sign)
 
 

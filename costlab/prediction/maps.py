@@ -122,9 +122,7 @@ def _surface(
     varying = [name for name in over if name in derivation.sizes]
     own = {name: value for name, value in sizes.items() if name in derivation.sizes}
     missing = [
-        name
-        for name in derivation.sizes
-        if name not in {*own, *varying, *derivation.defaults}
+        name for name in derivation.sizes if name not in {*own, *varying, *derivation.defaults}
     ]
     if missing or not varying:
         raise SizeError(

@@ -35,9 +35,7 @@ def own_sizes(derivation: Derivation, sizes: Mapping[str, int], over: str) -> di
     own = {name: value for name, value in sizes.items() if name in known and name != over}
     if "k" in own and "k" not in {*derivation.sizes, *derivation.auxiliary}:
         own.pop("k")
-    full = complete_sizes(
-        derivation, {over: any_size(derivation, own, over), **own}
-    )
+    full = complete_sizes(derivation, {over: any_size(derivation, own, over), **own})
     return {name: full[name] for name in derivation.sizes if name != over}
 
 

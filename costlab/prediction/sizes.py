@@ -94,9 +94,7 @@ def select_class(derivation: Derivation, sizes: Mapping[str, int]) -> CostClass:
     )
 
 
-def _solve_auxiliary(
-    derivation: Derivation, name: str, expr: Expr, sizes: dict[str, int]
-) -> None:
+def _solve_auxiliary(derivation: Derivation, name: str, expr: Expr, sizes: dict[str, int]) -> None:
     """Turn a given auxiliary (k = d/h) into the size it leaves open, or check it."""
     value = sizes.pop(name)
     parts = [part for part in derivation.sizes if part in expr.symbols()]
@@ -127,9 +125,7 @@ def _solve_auxiliary(
     sizes[open_symbol] = int(solution)
 
 
-def _solve_monomial(
-    expr: Expr, name: str, sizes: Mapping[str, int], value: int
-) -> Fraction | None:
+def _solve_monomial(expr: Expr, name: str, sizes: Mapping[str, int], value: int) -> Fraction | None:
     """Solve ``expr == value`` for ``name`` where expr is one term linear in it or its inverse."""
     if len(expr.terms) != 1:
         return None

@@ -99,9 +99,7 @@ def _term_turn(
             exact = str(exact_div(rest * Expr({((over, 1),): 1}), lead))
         except AlgebraError:
             exact = ""
-    return TermTurn(
-        derivation.architecture, over, metric, str(lead), str(rest), high, exact
-    )
+    return TermTurn(derivation.architecture, over, metric, str(lead), str(rest), high, exact)
 
 
 def _powers(expr: Expr, over: str) -> dict[int, Expr] | None:

@@ -42,16 +42,12 @@ def report(source: Source, output: str | Path) -> Path:
     path = Path(output)
     write = WRITERS.get(path.suffix.lower())
     if write is None:
-        raise InputError(
-            _("unknown report format"), given=path.name, allowed=", ".join(WRITERS)
-        )
+        raise InputError(_("unknown report format"), given=path.name, allowed=", ".join(WRITERS))
     text = write(to_document(source))
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as cause:
-        raise InputError(
-            _("cannot write the report"), given=f"{path}: {cause.strerror}"
-        ) from cause
+        raise InputError(_("cannot write the report"), given=f"{path}: {cause.strerror}") from cause
     return path
 
 

@@ -6,7 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from costlab.algebra import Expr, exact_div
+from costlab.errors import AlgebraError
 from costlab.formulas.record import Derivation
+from costlab.formulas.simplify import pretty
 from costlab.hardware.machine import Machine
 from costlab.i18n import _
 from costlab.measurement.point import PointResult
@@ -154,6 +157,14 @@ def _lines(loop: Side, parallel: Side, machine: Machine, turn: Turn) -> tuple[st
                 flop_b=format_value(b.flop, "FLOP"),
             )
         )
+    ratio = _matmul_ratio(loop[0], parallel[0])
+    if ratio is not None:
+        value = ratio.evaluate({**loop[0].complete(a.sizes), **parallel[0].complete(b.sizes)})
+        lines.append(
+            _("Of matrix products alone the ratio is {formula} = {value}.").format(
+                formula=pretty(ratio), value=format_count(value)
+            )
+        )
     if a.steps and b.steps:
         lines.append(
             _("{a} is a chain of {steps_a} steps that wait for each other, {b} one of {steps_b}.")
@@ -172,6 +183,17 @@ def _lines(loop: Side, parallel: Side, machine: Machine, turn: Turn) -> tuple[st
         )
     lines.append(_width_line(turn, machine))
     return tuple(lines)
+
+
+def _matmul_ratio(loop: Derivation, parallel: Derivation) -> Expr | None:
+    """FLOP of matrix products, parallel over loop; None where the quotient has no closed form."""
+    above, below = (d.classes[0].cost["flop_matmul"].expr for d in (parallel, loop))
+    if above is None or below is None or not below.terms:
+        return None
+    try:
+        return exact_div(above, below)
+    except AlgebraError:
+        return None
 
 
 def _width_line(turn: Turn, machine: Machine) -> str:

@@ -97,8 +97,7 @@ def table_text(table: Table) -> str:
     """The table in aligned plain text."""
     rows = [[entry_text(entry) for entry in row] for row in table.rows]
     widths = [
-        max(len(cell) for cell in column)
-        for column in zip(table.columns, *rows, strict=True)
+        max(len(cell) for cell in column) for column in zip(table.columns, *rows, strict=True)
     ]
 
     def line(cells: Sequence[str]) -> str:

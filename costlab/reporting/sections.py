@@ -56,9 +56,7 @@ def formula_section(derivation: Derivation) -> Section:
         row = _formula_row(derivation, main, name, label)
         if row is not None:
             rows.append(row)
-    blocks: list[Block] = [
-        Table((_("quantity"), _("formula"), _("order")), tuple(rows), "lll")
-    ]
+    blocks: list[Block] = [Table((_("quantity"), _("formula"), _("order")), tuple(rows), "lll")]
     claims = claim_rows(derivation)
     if claims:
         blocks.append(
@@ -125,9 +123,7 @@ def _facts(comparison: Comparison) -> tuple[tuple[str, str, str], ...]:
         facts.append((format_percent(time.median_ape), _("median error of time"), remark))
         if time.in_interval is not None:
             inside = round(time.in_interval * time.count)
-            facts.append(
-                (f"{inside} / {time.count}", _("times inside the predicted interval"), "")
-            )
+            facts.append((f"{inside} / {time.count}", _("times inside the predicted interval"), ""))
     peak = comparison.overall.get("peak_bytes")
     if peak is not None:
         exact = sum(1 for p in comparison.points if p.ratio["peak_bytes"] == 1)
@@ -140,9 +136,7 @@ def _facts(comparison: Comparison) -> tuple[tuple[str, str, str], ...]:
         )
     agreed = [e for e in comparison.exponents if e.verdict == AGREES]
     if comparison.exponents:
-        facts.append(
-            (f"{len(agreed)} / {len(comparison.exponents)}", _("exponents agree"), "")
-        )
+        facts.append((f"{len(agreed)} / {len(comparison.exponents)}", _("exponents agree"), ""))
     return tuple(facts)
 
 

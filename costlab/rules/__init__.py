@@ -11,6 +11,7 @@ from costlab.rules import (
     matmul,
     norm,
     optimizer,
+    pool,
     random,
     recurrent,
     reduction,
@@ -22,5 +23,5 @@ from costlab.rules import (
 
 __all__ = [
     "attention", "copy", "creation", "elementwise", "index", "linalg", "loss", "matmul", "norm",
-    "optimizer", "random", "recurrent", "reduction", "scan", "scatter", "softmax", "sort",
+    "optimizer", "pool", "random", "recurrent", "reduction", "scan", "scatter", "softmax", "sort",
 ]  # fmt: skip

@@ -20,6 +20,7 @@ from costlab.algebra import (
     minimum,
     simplest,
     symbol,
+    total,
 )
 from costlab.errors import DerivationError
 from costlab.graph import Call, TensorSpec
@@ -178,12 +179,12 @@ def cpu_flash_backward(call: Call) -> Cost:
     The row sums are counted once: the other threads allocate theirs, at most 1 KiB each, where
     torch's profiler does not look. A gradient not laid out as [b, n, h, k] is copied first.
     """
-    query, grad = call.tensor("query"), call.tensor("grad_out")
+    query = call.tensor("query")
     rows, columns = cpu_block_sizes(query.shape[2], call.tensor("key").shape[2])
     wide = _accumulator_bytes(query)
     per_score = wide + (query.itemsize if _is_half(query) else 0)
     scratch = symbol("threads") * 2 * rows * columns * per_score + rows * wide
-    scratch = scratch + copy_bytes(grad, (0, 2, 1, 3))
+    scratch = scratch + _copied(call, "grad_out")
     return _backward(call, scratch, launches=1)
 
 
@@ -201,11 +202,12 @@ def cuda_flash_backward(call: Call) -> Cost:
     """Row sums, main loop, conversion of dQ from its float32 accumulator.
 
     Scratch as mha_bwd of torch's flash_api.cpp allocates it: row sums and dQ in float32, n to a
-    multiple of 128 and k to one of 32; dK and dV for every query head where heads share keys.
+    multiple of 128 and k to one of 32; dK and dV for every query head where heads share keys;
+    copies of an output and a gradient that are not laid out as [b, n, h, k].
     """
     s = _sizes(call)
     rows = s.b * s.h * 128 * ceil_div(s.n, 128)
-    scratch = 4 * rows * (1 + 32 * ceil_div(s.k, 32))
+    scratch = 4 * rows * (1 + 32 * ceil_div(s.k, 32)) + _copied(call, "grad_out", "out")
     if as_expr(s.h) != as_expr(s.g):
         itemsize = call.tensor("key").itemsize
         scratch = scratch + s.b * s.m * s.h * (s.k + s.v) * itemsize
@@ -216,7 +218,14 @@ def cuda_flash_backward(call: Call) -> Cost:
 def cuda_backward(call: Call) -> Cost:
     """Row sums of ``dO * O`` in float32, then the main loop; its own accumulators are left out."""
     s = _sizes(call)
-    return _backward(call, 4 * s.b * s.h * s.n, launches=2)
+    scratch = 4 * s.b * s.h * s.n + _copied(call, "grad_out", "grad_out_")
+    return _backward(call, scratch, launches=2)
+
+
+def _copied(call: Call, *names: str) -> Size:
+    """Bytes of copies that make the named tensors lie as [b, n, h, k]."""
+    order = (0, 1, 2, 3) if call.op.startswith(_POSITION_FIRST) else (0, 2, 1, 3)
+    return total(copy_bytes(call.tensor(name), order) for name in names if call.has(name))
 
 
 # -- flex_attention -----------------------------------------------------------------------------

@@ -63,7 +63,7 @@ def _roll(call: Call) -> Cost:
     return replace(move(size * passes, size * passes), scratch_bytes=size * (passes - 1))
 
 
-@rule("aten.cat", "aten._cat", "aten.concat")
+@rule("aten.cat", "aten.concat")
 def _concatenate(call: Call) -> Cost:
     """On a CPU a tensor of another type than the result is copied before it is cast."""
     written = call.outs[0]

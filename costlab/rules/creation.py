@@ -16,6 +16,7 @@ _FREE = Cost("none", launches=0)
 @rule(
     "aten.empty", "aten.empty_like", "aten.empty_strided", "aten.empty_permuted",
     "aten.new_empty", "aten.new_empty_strided", "aten.resize_", "aten.resize_as_", "aten.set_",
+    "aten.lift_fresh", "aten.lift",
     "aten._efficientzerotensor",
 )  # fmt: skip
 def _allocate(call: Call) -> Cost:
@@ -69,7 +70,10 @@ def _zero_list(call: Call) -> Cost:
     return Cost("copy", bytes_written=written, launches=list_launches(call))
 
 
-@rule("aten.arange", "aten.range", "aten.linspace", "aten.logspace")
+@rule(
+    "aten.arange", "aten.range", "aten.linspace", "aten.logspace", "aten.fft_fftfreq",
+    "aten.fft_rfftfreq",
+)  # fmt: skip
 def _sequence(call: Call) -> Cost:
     """``start + i * step``: a multiplication and an addition each."""
     out = call.outs[0]

@@ -29,7 +29,8 @@ _ONE_OPERATION = (
     "atan", "atan2", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf", "erfc", "erfinv",
     "lgamma", "digamma", "special_i0", "special_i0e", "special_i1", "special_i1e", "ceil", "floor",
     "round", "trunc", "frac", "sign", "sgn", "signbit", "copysign", "nextafter", "nan_to_num",
-    "angle", "conj_physical", "_conj_physical",
+    "angle", "conj_physical", "_conj_physical", "deg2rad", "rad2deg", "ldexp", "i0", "gcd",
+    "special_erfcx", "special_log_ndtr", "special_ndtri",
     # comparisons, selections, logic
     "eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isposinf", "isneginf", "isfinite",
     "where", "masked_fill", "threshold_backward", "logical_and", "logical_or", "logical_xor",

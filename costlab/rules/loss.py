@@ -28,7 +28,6 @@ _LOSS_OPERATIONS = {
 }
 _GRADIENT_OPERATIONS = {
     "mse_loss_backward": 3,  # difference, two products
-    "l1_loss_backward": 3,
     "smooth_l1_loss_backward": 5,
     "huber_loss_backward": 5,
     "binary_cross_entropy_backward": 6,

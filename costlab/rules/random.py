@@ -85,7 +85,7 @@ def _dropout_backward(call: Call) -> Cost:
     out = call.outs[0]
     scratch: Size = 0
     if call.backend == "cpu":
-        scratch = out.nbytes + out.numel + number_bytes(1.0, out.dtype)
+        scratch = out.nbytes + number_bytes(1.0, out.dtype)
     return Cost(
         "elementwise",
         flop_other=2 * out.numel,

@@ -80,9 +80,7 @@ def _layers(
     per_layer = len(matrices) // count
     batch_first = bool(call.args.get("batch_first"))
     b, n = (input_shape[0], input_shape[1]) if batch_first else (input_shape[1], input_shape[0])
-    grouped = tuple(
-        matrices[i : i + per_layer] for i in range(0, len(matrices), per_layer)
-    )
+    grouped = tuple(matrices[i : i + per_layer] for i in range(0, len(matrices), per_layer))
     return _Layers(CELLS[mode], b, n, grouped, in_sequence, len(matrices) < len(weights))
 
 
@@ -174,14 +172,21 @@ def _cudnn(call: Call) -> _Layers:
     return _layers(call, name, call.tensor("input").shape, _tensor_list(call, "weight"))
 
 
+def _time_first_copies(call: Call, *names: str) -> Size:
+    """cuDNN takes contiguous [n, b, d]; its own workspace is not published and left out."""
+    order = (1, 0, 2) if call.args.get("batch_first") else (0, 1, 2)
+    return total(copy_bytes(call.tensor(name), order) for name in names if call.has(name))
+
+
 @rule("aten._cudnn_rnn", "costlab.cuda_rnn")
 def cudnn(call: Call) -> Cost:
-    return _cost(call, _cudnn(call), backward=False)
+    return _cost(call, _cudnn(call), backward=False, scratch=_time_first_copies(call, "input"))
 
 
 @rule("aten._cudnn_rnn_backward", "costlab.cuda_rnn_backward")
 def cudnn_backward(call: Call) -> Cost:
-    return _cost(call, _cudnn(call), backward=True)
+    scratch = _time_first_copies(call, "input", "output", "grad_output")
+    return _cost(call, _cudnn(call), backward=True, scratch=scratch)
 
 
 # -- cells: pointwise parts of one step, the matrix products are operators of their own ----------

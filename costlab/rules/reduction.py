@@ -77,7 +77,7 @@ def _any(call: Call) -> Cost:
 
 @rule(
     "aten.prod", "aten.amax", "aten.amin", "aten.argmax", "aten.argmin", "aten.count_nonzero",
-    "aten.trace",
+    "aten.trace", "aten._is_all_true", "aten._is_any_true",
 )  # fmt: skip
 def _one_per_element(call: Call) -> Cost:
     return reduce(call, 1)

@@ -82,7 +82,7 @@ def _masked_softmax_backward(call: Call) -> Cost:
     )
 
 
-@rule("aten.logsumexp", "aten._logsumexp")
+@rule("aten.logsumexp")
 def _logsumexp(call: Call) -> Cost:
     """Maximum, subtraction, exponential, sum per element; logarithm and addition per row.
 

@@ -24,12 +24,14 @@ from torch.nn.modules.module import (
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from costlab.graph import Arg, TensorSpec
+from costlab.trace.inplace import ADD, ADD_IN_PLACE, adds_in_place, unshared_references
 from costlab.trace.records import OpRecord, StorageRecord
 
 _ACCUMULATE = 2**64 - 1  # sequence number that autograd gives to AccumulateGrad
 _EXPONENTIALS = frozenset(("aten._softmax", "aten.exp", "aten.exp_"))
 _TRIANGLES = {"aten.tril": torch.tril, "aten.tril_": torch.tril, "aten.triu": torch.triu,
               "aten.triu_": torch.triu}  # fmt: skip
+_PRODUCTS = ("aten.mm.default", "aten.bmm.default")
 _DTYPE_NAMES: dict[torch.dtype, str] = {}
 
 
@@ -47,6 +49,7 @@ class Tracker(TorchDispatchMode):
 
     def __init__(self, locate: bool = False) -> None:
         super().__init__()
+        unshared_references()
         self.locate = locate
         self.ops: list[OpRecord] = []
         self.storages: list[StorageRecord] = []
@@ -127,6 +130,8 @@ class Tracker(TorchDispatchMode):
         if getattr(func, "is_view", False):
             self._view_ran()
             return func(*args, **kwargs)
+        if func is ADD and adds_in_place(args, kwargs, self._made_by_product(args[0])):
+            func = ADD_IN_PLACE
         name, names, mutable = self._schema(func)
         spec_args: dict[str, Arg] = {
             (names[i] if i < len(names) else f"arg{i}"): self._arg(value)
@@ -154,6 +159,12 @@ class Tracker(TorchDispatchMode):
         self._note_mask(record, (args, kwargs), out_tensors)
         self.ops.append(record)
         return result
+
+    def _made_by_product(self, tensor: torch.Tensor) -> bool:
+        """Whether the last operator was a matrix product and made ``tensor``."""
+        made = self._ids.get(tensor.untyped_storage()._cdata)
+        last = self.ops[-1] if self.ops else None
+        return last is not None and last.op in _PRODUCTS and last.writes == (made,)
 
     def _view_ran(self) -> None:
         if torch._C._current_autograd_node() is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -12,14 +13,11 @@ import pytest
 
 from costlab import __version__
 from costlab.cli import __main__ as entry
+from costlab.cli import list as listing
 from costlab.cli.__main__ import COMMANDS, build_parser, main
 from costlab.errors import DerivationError
 
-NAMES = [
-    action.dest
-    for group in build_parser()._subparsers._group_actions  # type: ignore[union-attr]
-    for action in group._choices_actions  # type: ignore[attr-defined]
-]
+NAMES = re.findall(r"^    (\w+)(?: |$)", build_parser().format_help(), flags=re.MULTILINE)
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
@@ -107,14 +105,14 @@ def test_errors_of_a_command(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(entry.list, "run", lambda args: _raise(error))
+    monkeypatch.setattr(listing, "run", lambda args: _raise(error))
 
     assert main(["list"]) == code
     assert says in capsys.readouterr().err
 
 
 def test_a_defect_keeps_its_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(entry.list, "run", lambda args: _raise(ZeroDivisionError()))
+    monkeypatch.setattr(listing, "run", lambda args: _raise(ZeroDivisionError()))
 
     with pytest.raises(ZeroDivisionError):
         main(["list"])
@@ -168,11 +166,11 @@ def test_interrupt_of_a_process() -> None:
     """Ctrl-C ends the command with 130 and one line."""
     code = (
         "import sys, time\n"
-        "from costlab.cli import __main__ as entry\n"
+        "from costlab.cli import __main__ as entry, list as listing\n"
         "def wait(args):\n"
         "    print('ready', flush=True)\n"
         "    time.sleep(60)\n"
-        "entry.list.run = wait\n"
+        "listing.run = wait\n"
         "sys.exit(entry.main(['list']))\n"
     )
     process = subprocess.Popen(

@@ -10,7 +10,7 @@ import pytest
 
 from costlab.algebra import Size
 from costlab.comparison.api import compare
-from costlab.comparison.statistics import fit_slope, log_crossing, student_quantile
+from costlab.comparison.statistics import fit_slope, log_crossing
 from costlab.formulas.record import Derivation
 from costlab.prediction.api import predict
 from tests.comparison.points import measured, predictions_over
@@ -126,15 +126,6 @@ def test_an_order_that_never_turns_in_either_agrees() -> None:
     (crossing,) = compare([measured(p, 1.0) for p in predictions], predictions).crossovers
 
     assert (crossing.predicted, crossing.measured, crossing.verdict) == (None, None, "agrees")
-
-
-@pytest.mark.parametrize(
-    ("freedom", "expected"),
-    # Two-sided 95 % points from printed tables.
-    [(1, 12.706), (2, 4.303), (3, 3.182), (4, 2.776), (5, 2.571), (10, 2.228), (30, 2.042)],
-)
-def test_student_quantile(freedom: int, expected: float) -> None:
-    assert student_quantile(freedom) == pytest.approx(expected, abs=5e-4)
 
 
 def test_slope_interval_covers_the_truth_as_often_as_it_says() -> None:

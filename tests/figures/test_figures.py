@@ -101,9 +101,7 @@ def test_a_scale_holds_all_its_values(values: list[float]) -> None:
 
 def test_map_joins_equal_cells_and_leaves_out_nobody() -> None:
     cells = ((0, 0, 1, -1), (-2, -2, 1, 1))
-    drawn = map_svg(
-        MapSpec("m", Axis("n"), Axis("d"), X, (8.0, 16.0), ("full", "rnn"), cells)
-    )
+    drawn = map_svg(MapSpec("m", Axis("n"), Axis("d"), X, (8.0, 16.0), ("full", "rnn"), cells))
 
     root = ET.fromstring(drawn)
     legend = 3

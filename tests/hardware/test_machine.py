@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import random
+
 import numpy as np
 import pytest
 
@@ -58,23 +61,45 @@ def test_launch_cost_by_phase_and_mode() -> None:
     assert machine.capacity_bytes == 4 * 2**30
 
 
-def test_spread_comes_from_the_residuals_of_the_kind() -> None:
-    # measured / predicted: softmax 1.0 .. 2.0 in five, matmul once 0.5.
-    softmax = [Residual("softmax", "", 1.0, 1.0 + 0.25 * i) for i in range(5)]
-    spread = spread_from_residuals([*softmax, Residual("matmul", "", 1.0, 0.5)])
+def case(name: str, ratio: float) -> Residual:
+    return Residual(name, "", predicted_s=2.0, measured_s=2.0 * ratio)
+
+
+def test_whole_passes_give_the_interval_of_whole_programs() -> None:
+    # Logs of measured over predicted: 0, 0.1, 0.2; t(2 degrees, 90 %) = 2.920; s = 0.1.
+    passes = [case("pass", math.exp(x)) for x in (0.0, 0.1, 0.2)]
+
+    spread = spread_from_residuals([*passes, case("softmax", 9.0)])
+
+    half = 2.920 * 0.1 * math.sqrt(1 + 1 / 3)
+    assert set(spread) == {""}
+    assert spread[""] == pytest.approx((math.exp(0.1 - half), math.exp(0.1 + half)), rel=1e-3)
+
+
+def test_without_passes_a_kind_with_enough_residuals_has_its_own_interval() -> None:
+    softmax = [case("softmax", 1.0 + 0.02 * i) for i in range(5)]
+    matmul = [case("matmul", 0.5), case("matmul", 2.0)]
+
+    spread = spread_from_residuals([*softmax, *matmul])
 
     assert set(spread) == {"", "softmax"}
-    low, high = spread["softmax"]
-    assert low == 1.0
-    # The 95 % point lies a fifth of the way from the second largest to the largest, in logs.
-    assert high == pytest.approx(1.75**0.2 * 2.0**0.8)
-    assert spread[""][0] < 1.0
+    assert spread[""][1] > 1.5 > spread["softmax"][1] > 1.05
+
+
+def test_intervals_contain_the_prediction_and_cover_what_they_say() -> None:
+    noise = random.Random(3)
+    covered = 0
+    for _trial in range(500):
+        passes = [case("pass", math.exp(noise.gauss(0, 0.2))) for _pass in range(6)]
+        low, high = spread_from_residuals(passes)[""]
+        assert low <= 1 <= high
+        covered += low <= math.exp(noise.gauss(0, 0.2)) <= high
+    assert 0.86 <= covered / 500 <= 0.95
 
 
 def test_noise_widens_the_spread_and_no_residual_means_no_spread() -> None:
-    same = [Residual("copy", "", 1.0, 1.0)]
-
-    assert spread_from_residuals(same, noise=0.25)[""] == pytest.approx((0.8, 1.25))
+    assert spread_from_residuals([case("copy", 1.0)], noise=0.25)[""] == pytest.approx((0.8, 1.25))
+    assert spread_from_residuals([case("copy", 2.0)])[""] == pytest.approx((1.0, 4.0))
     assert spread_from_residuals([]) == {}
 
 

@@ -49,6 +49,7 @@ def derivation(
     cost = {
         "flop": flop,
         "flop_useful": flop,
+        "flop_matmul": sum((g.calls * g.flop for g in groups if g.kind == "matmul"), zero),
         "bytes": sum((g.calls * g.bytes for g in groups), zero),
         "launches": sum((g.calls * g.launches for g in groups), zero),
         "peak_bytes": as_expr(peak),

@@ -41,9 +41,7 @@ def test_crossover_in_flop_equals_brute_force() -> None:
         assert expr is not None
         return float(expr.evaluate(full))
 
-    assert found.at == next(
-        v for v in range(1, 10_000) if flop(attention(), v) > flop(other, v)
-    )
+    assert found.at == next(v for v in range(1, 10_000) if flop(attention(), v) > flop(other, v))
     assert found.cheaper == "other"
     assert found.interval == (found.at - 1, found.at)
 

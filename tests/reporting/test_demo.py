@@ -91,6 +91,8 @@ def test_contest_is_explained_with_the_numbers_of_the_formulas(tmp_path: Path) -
     assert loop["steps"] == 1024
     ratio = parallel["flop"] / loop["flop"]
     assert any(f"{ratio:.2f}x the arithmetic" in line for line in contest["lines"])
+    # (8bnd² + 4bn²d) / 4bnd²
+    assert any("alone the ratio is n/d + 2 = 6." in line for line in contest["lines"])
     assert any("1 024 steps" in line for line in contest["lines"])
     assert contest["turn"]["cheaper_alone"] in {"rnn_cell_loop", "self_attention"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import pytest
 import torch
@@ -66,5 +67,5 @@ def test_scratch_of_losses(dtype: torch.dtype, reduction: str) -> None:
         F.binary_cross_entropy_with_logits, F.l1_loss,
     ]  # fmt: skip
     for function in functions:
-        for call, scratch in measure(lambda f=function: f(p, t, reduction=reduction)):
+        for call, scratch in measure(partial(function, p, t, reduction=reduction)):
             assert as_expr(cost_of(call).scratch_bytes).constant() == scratch, call

@@ -68,7 +68,7 @@ def test_lstm_training_formula() -> None:
 
 def cudnn_call(module: nn.RNNBase, shape: tuple[int, int, int], op: str, mode: Arg) -> Call:
     """The call that cuDNN would get for ``module`` on an input of ``shape``."""
-    weights = tuple(spec(p) for p in module._flat_weights)
+    weights = tuple(spec(p) for p in module.parameters())
     args: dict[str, Arg] = {
         "input": spec(torch.empty(shape)),
         "weight": weights,
@@ -173,7 +173,7 @@ def _runs() -> list[Run]:
         gates = 4 * hidden
         weights = (torch.randn(gates, d), torch.randn(gates, hidden))
         biases = (torch.randn(gates), torch.randn(gates))
-        flags = (i % 3 == 2, [], 2, hidden, 1, True, False, False, True)
+        flags: tuple[Any, ...] = (i % 3 == 2, [], 2, hidden, 1, True, False, False, True)
         inputs = (x, *weights, *biases, *state)
         y, h, c, workspace = FORWARD(*inputs, *flags)
         batch_major = torch.randn(b, n, hidden).transpose(0, 1)

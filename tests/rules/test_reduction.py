@@ -82,8 +82,9 @@ def test_scratch_of_sums_and_means(dtype: torch.dtype) -> None:
     runs = [
         lambda: x.sum(1), lambda: x.sum((1, 3)), lambda: x.sum((0, 1)), lambda: x.sum(),
         lambda: x.sum((2, 3)), lambda: x[:, :, 0].sum((0, 1)), lambda: x[:, :2].sum((0, 1)),
-        lambda: x.mean(1), lambda: x.mean(), lambda: x.mean((0, 2)), lambda: x.std(), lambda: x.var(),
-        lambda: x.std(1), lambda: x.norm(), lambda: x.any(1), lambda: (x > 0.5).sum(1),
+        lambda: x.mean(1), lambda: x.mean(), lambda: x.mean((0, 2)), lambda: x.std(),
+        lambda: x.var(), lambda: x.std(1), lambda: x.norm(), lambda: x.any(1),
+        lambda: (x > 0.5).sum(1),
     ]  # fmt: skip
     for run in runs:
         for call, scratch in measure(run):
