@@ -154,6 +154,7 @@ def _compare(
 ) -> str | None:
     """The recorded formulas, in the user's symbols, against the rules over a real run."""
     from costlab.algebra import total
+    from costlab.derivation.engine import as_number
     from costlab.derivation.totals import COUNTED
 
     trip = sizes[derived.trip] if derived.trip else 0
@@ -165,8 +166,7 @@ def _compare(
         if formula is None:
             continue
         value = formula.evaluate(full)
-        count = total(p.quantity(name) for p in run.priced)
-        count = count if isinstance(count, (int, float)) else count.evaluate(full)
+        count = as_number(total(p.quantity(name) for p in run.priced), full)
         if abs(value - count) > 1e-9 * abs(count) * isinstance(value, float):
             return f"{name} {value} against {count}"
     return None
@@ -216,22 +216,24 @@ def _has_fused_attention(record: Any) -> bool:
 
 
 def _counter(fused: bool) -> Any:
+    import torch
     from torch.utils.flop_counter import (
         FlopCounterMode,
         sdpa_backward_flop_count,
         sdpa_flop_count,
     )
-    import torch
 
     if not fused:
         return FlopCounterMode(display=False)
     ops = torch.ops.aten
 
     def forward(q: Any, k: Any, v: Any, *_: Any, out_shape: Any = None, **__: Any) -> int:
-        return int(sdpa_flop_count(q, k, v))
+        return int(sdpa_flop_count(q, k, v))  # type: ignore[no-untyped-call]
 
-    def backward(grad: Any, q: Any, k: Any, v: Any, *_: Any, out_shape: Any = None, **__: Any) -> int:
-        return int(sdpa_backward_flop_count(grad, q, k, v))
+    def backward(
+        grad: Any, q: Any, k: Any, v: Any, *_: Any, out_shape: Any = None, **__: Any
+    ) -> int:
+        return int(sdpa_backward_flop_count(grad, q, k, v))  # type: ignore[no-untyped-call]
 
     return FlopCounterMode(
         display=False,

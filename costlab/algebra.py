@@ -266,6 +266,18 @@ def simplest(value: Size) -> Size:
     return value
 
 
+def integer(size: Size) -> int:
+    """Return a size that is a number as an int.
+
+    Raises:
+        AlgebraError: if it depends on symbols, or is no integer.
+    """
+    value = simplest(size)
+    if not isinstance(value, int):
+        raise AlgebraError("not an integer", given=str(size))
+    return value
+
+
 def product(sizes: Iterable[Size]) -> Size:
     """Product of sizes; 1 if there are none."""
     result: Size = 1

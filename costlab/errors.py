@@ -58,9 +58,7 @@ class UnknownNameError(InputError):
         known = sorted(known)
         self.nearest = tuple(difflib.get_close_matches(name, known, n=3, cutoff=0.5))
         advice = f"did you mean {' or '.join(self.nearest)}?" if self.nearest else ""
-        super().__init__(
-            f"unknown {kind}", given=name, allowed=", ".join(known), advice=advice
-        )
+        super().__init__(f"unknown {kind}", given=name, allowed=", ".join(known), advice=advice)
 
 
 class ModuleError(CostLabError):
@@ -70,7 +68,9 @@ class ModuleError(CostLabError):
 class DerivationError(CostLabError):
     """No closed form holds; ``operator`` and ``where`` name the cause."""
 
-    def __init__(self, message: str, *, operator: str = "", where: str = "", advice: str = "") -> None:
+    def __init__(
+        self, message: str, *, operator: str = "", where: str = "", advice: str = ""
+    ) -> None:
         given = " at ".join(part for part in (operator, where) if part)
         super().__init__(message, given=given, advice=advice)
         self.operator = operator

@@ -110,8 +110,8 @@ def align(traces: Sequence[Trace], trips: Sequence[int] | None) -> Alignment:
     """
     sequences, numbers = tokenise(traces)
     if all(s == sequences[0] for s in sequences):
-        pieces: list[_Piece] | None = [_Literal(tuple(sequences[0]))]
-        return replace(_slots(pieces, [0] * len(traces)), numbers=numbers)
+        whole = [_Literal(tuple(sequences[0]))]
+        return replace(_slots(whole, [0] * len(traces)), numbers=numbers)
     if trips is None:
         raise _not_aligned(traces)
     pieces = _find_pieces(sequences, trips)
@@ -135,9 +135,7 @@ def _find_pieces(sequences: list[list[int]], trips: Sequence[int]) -> list[_Piec
     for shortest in sorted(range(len(trips)), key=lambda i: trips[i]):
         if trips[shortest] == trips[longest]:
             break
-        pieces = _split(
-            sequences[longest], sequences[shortest], trips[longest], trips[shortest]
-        )
+        pieces = _split(sequences[longest], sequences[shortest], trips[longest], trips[shortest])
         if pieces is not None and all(
             _expand(pieces, trip) == sequence
             for trip, sequence in zip(trips, sequences, strict=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from costlab.algebra import Expr, Size, as_expr, maximum, symbol, total
 from costlab.derivation.align import plain_module
@@ -12,6 +13,7 @@ from costlab.derivation.totals import COUNTED
 from costlab.formulas.prune import prune
 from costlab.formulas.record import Condition, CostClass, Group, Quantity
 from costlab.graph import Moment
+
 
 def cost_class(
     derived: Derived, mode: str, public: Callable[[Expr], Expr], domain: Sequence[Condition]
@@ -35,7 +37,7 @@ def cost_class(
     if not derived.masks_fitted:
         cost["flop_useful"] = Quantity(None, None, "how many pairs the mask keeps depends on data")
     bounds = {c.left: int(c.right) for c in domain if c.kind in (">=", "==") and "/" not in c.left}
-    bounds = {name: 1 for name in derived.model.variables} | bounds
+    bounds = dict.fromkeys(derived.model.variables, 1) | bounds
     survivors = _pruned(derived.moments, out, bounds, domain)
     before = total(nbytes for _, nbytes in derived.held.values())
     cost["peak_bytes"] = Quantity(
@@ -147,8 +149,7 @@ def _groups(steps: Sequence[Step], out: Callable[[Size], Expr]) -> tuple[Group, 
                group.launches, group.shapes)  # fmt: skip
         found.setdefault(key, (group, []))[1].append(calls)
     return tuple(
-        Group(g.op, g.kind, g.phase, g.core, g.flop, g.bytes, out(total(calls)), g.launches,
-              g.shapes)  # fmt: skip
+        replace(g, calls=out(total(calls)))
         for g, calls in found.values()
     )
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from costlab.algebra import Expr, Size, as_expr, product, simplest, symbol
+from costlab.algebra import Expr, Size, as_expr, integer, product, simplest, symbol
 from costlab.derivation.align import PEEL, Alignment, Slot, plain_module
 from costlab.derivation.fit import Fitter
 from costlab.derivation.lifetimes import PASS, Family, kind_of, storages_of
 from costlab.errors import DerivationError
-from costlab.rules.base import opaque_size
 from costlab.graph import DTYPE_BYTES, Arg, Call, TensorSpec
+from costlab.rules.base import opaque_size
 from costlab.trace.records import Held, OpRecord, Trace
 
 
@@ -52,7 +52,9 @@ class Builder:
         """A formula for one number per trace."""
         return self._literal.fit(values)
 
-    def _fit(self, slot: Slot, values: Sequence[Sequence[int]], what: str, record: OpRecord) -> Size:
+    def _fit(
+        self, slot: Slot, values: Sequence[Sequence[int]], what: str, record: OpRecord
+    ) -> Size:
         """A formula for one number per trace and pass."""
         found: Size | None
         if all(len(set(row)) == 1 for row in values):
@@ -81,12 +83,9 @@ class Builder:
         records = self._records(slot)
         first = records[0][0]
 
-        def spec(pick: Callable[[OpRecord], Any]) -> Arg:
-            table = [[pick(r) for r in row] for row in records]
-            return self._arg(slot, table, first)
-
         args: dict[str, Arg] = {
-            name: spec(lambda r, name=name: r.args.get(name)) for name in first.args
+            name: self._arg(slot, [[r.args.get(name) for r in row] for row in records], first)
+            for name in first.args
         }
         bare = Call(first.op, args, (), self.backend)
         outs = tuple(self._out(slot, records, bare, i) for i in range(len(first.outs)))
@@ -95,9 +94,7 @@ class Builder:
             call = replace(call, kept=self._kept(slot, records, call, first.pairs_at))
         return call, first
 
-    def _out(
-        self, slot: Slot, records: list[list[OpRecord]], bare: Call, index: int
-    ) -> TensorSpec:
+    def _out(self, slot: Slot, records: list[list[OpRecord]], bare: Call, index: int) -> TensorSpec:
         first = records[0][0]
         size = opaque_size(bare, index)
         if size is not None:
@@ -126,7 +123,7 @@ class Builder:
             for chosen in itertools.combinations(leading, count):
                 factor = as_expr(product(chosen))
                 scales = [int(factor.evaluate(t.sizes)) for t in self.traces]
-                if any(v % s for v, s in zip(values, scales, strict=True)):
+                if any(v % s != 0 for v, s in zip(values, scales, strict=True)):
                     continue
                 rest = [v // s for v, s in zip(values, scales, strict=True)]
                 found = self._literal.fit(rest)
@@ -137,16 +134,14 @@ class Builder:
         self.masks_fitted = False
         return None
 
-    def _arg(
-        self, slot: Slot, table: list[list[Any]], record: OpRecord
-    ) -> Arg:
+    def _arg(self, slot: Slot, table: list[list[Any]], record: OpRecord) -> Arg:
         first = table[0][0]
         if isinstance(first, TensorSpec):
             return self._tensor(slot, table, record)
         if isinstance(first, tuple):
             return self._sequence(slot, table, record)
         if isinstance(first, bool) or not isinstance(first, int):
-            return first  # type: ignore[no-any-return]
+            return first
         if all(value == first for row in table for value in row):
             return first
         try:
@@ -155,9 +150,7 @@ class Builder:
             # No rule reads an integer argument that shapes do not determine (seeds, offsets).
             return None
 
-    def _sequence(
-        self, slot: Slot, table: list[list[Any]], record: OpRecord
-    ) -> Arg:
+    def _sequence(self, slot: Slot, table: list[list[Any]], record: OpRecord) -> Arg:
         """A list argument: item by item; one that grows with a size as one item of fitted count."""
         lengths = [[len(v) for v in row] for row in table]
         if len({n for row in lengths for n in row}) == 1:
@@ -176,12 +169,10 @@ class Builder:
         if len({item.shape for item in items}) == 1:
             shape: tuple[Size, ...] = (len(items), *items[0].shape)
         else:
-            shape = (sum(int(item.numel) for item in items),)  # type: ignore[arg-type]
+            shape = (sum(integer(item.numel) for item in items),)
         return TensorSpec(shape, (), items[0].dtype, items[0].storage)
 
-    def _tensor(
-        self, slot: Slot, table: list[list[TensorSpec]], record: OpRecord
-    ) -> TensorSpec:
+    def _tensor(self, slot: Slot, table: list[list[TensorSpec]], record: OpRecord) -> TensorSpec:
         first = table[0][0]
         ranks = {len(s.shape) for row in table for s in row if s is not None}
         if len(ranks) != 1 or any(s is None for row in table for s in row):
@@ -219,9 +210,7 @@ class Builder:
         found: list[Family] = []
         for number, slot in enumerate(self.alignment.slots):
             call, record = calls[number]
-            per_trace = [
-                [births[t][i] for i in at] for t, at in enumerate(slot.at)
-            ]
+            per_trace = [[births[t][i] for i in at] for t, at in enumerate(slot.at)]
             counts = {len(items) for row in per_trace for items in row}
             if len(counts) != 1:
                 raise DerivationError(
@@ -239,9 +228,7 @@ class Builder:
                 found.append(Family(number, members, nbytes, kind, saved, slot.loop))
         return found
 
-    def _bytes(
-        self, slot: Slot, members: Any, guesses: Sequence[Size], record: OpRecord
-    ) -> Size:
+    def _bytes(self, slot: Slot, members: Any, guesses: Sequence[Size], record: OpRecord) -> Size:
         values = [[m.nbytes for m in row] for row in members]
         flat = [v for row in values for v in row]
         fitter = self._loops[slot.loop] if slot.loop >= 0 else self._literal
@@ -287,7 +274,7 @@ class Builder:
             dims = [self._literal.fit(d) for d in zip(*(row[0].shape for row in rows), strict=True)]
             if all(d is not None for d in dims):
                 return product(d for d in dims if d is not None)
-        return self._literal.fit([int(sum(product(i.shape) for i in row)) for row in rows])  # type: ignore[misc]
+        return self._literal.fit([sum(integer(product(i.shape)) for i in row) for row in rows])
 
 
 def _seen(traces: Sequence[Trace], values: Sequence[Sequence[int]]) -> str:

@@ -136,9 +136,7 @@ def _at_least(model: SizeModel, bounds: Mapping[str, int]) -> list[Condition]:
     return [Condition(">=", model.written(name), bound) for name, bound in bounds.items()]
 
 
-def _bounds(
-    tracer: Tracer, model: SizeModel, derived: Derived, backend: str
-) -> dict[str, int]:
+def _bounds(tracer: Tracer, model: SizeModel, derived: Derived, backend: str) -> dict[str, int]:
     """Smallest value of each size the formulas hold for, where that is not 1."""
     found: dict[str, int] = {}
     for name in model.variables:

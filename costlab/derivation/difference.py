@@ -90,8 +90,7 @@ def _compare(a: Derivation, b: Derivation) -> Iterator[QuantityDifference]:
             for side, derivation in zip(sides, (a, b), strict=True)
         ]
         reasons = [
-            f"{derivation.architecture}: "
-            + ((side.reason if side else "") or _("no closed form"))
+            f"{derivation.architecture}: " + ((side.reason if side else "") or _("no closed form"))
             for side, derivation, expr in zip(sides, (a, b), exprs, strict=True)
             if expr is None
         ]

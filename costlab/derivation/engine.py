@@ -72,9 +72,7 @@ class Run:
 
     @classmethod
     def of(cls, trace: Trace, backend: str) -> Run:
-        return cls(
-            trace, tuple(price(concrete_call(r, backend), r.pairs_at) for r in trace.ops)
-        )
+        return cls(trace, tuple(price(concrete_call(r, backend), r.pairs_at) for r in trace.ops))
 
 
 def derive_class(
@@ -179,9 +177,7 @@ def _first_change(a: Trace, b: Trace) -> OpRecord | None:
     return b.ops[len(a.ops)] if len(b.ops) > len(a.ops) else None
 
 
-def _assemble(
-    builder: Builder, model: SizeModel, trip: str | None, runs: Sequence[Run]
-) -> Derived:
+def _assemble(builder: Builder, model: SizeModel, trip: str | None, runs: Sequence[Run]) -> Derived:
     calls = builder.calls()
     alignment = builder.alignment
     steps = tuple(
@@ -189,9 +185,7 @@ def _assemble(
         for number, (call, record) in enumerate(calls)
     )
     families = builder.families(calls)
-    held = {
-        kind: builder.held(lambda t: t.held, kind) for kind in _TRAIN_KINDS
-    }
+    held = {kind: builder.held(lambda t: t.held, kind) for kind in _TRAIN_KINDS}
     labels = [record.op for _, record in calls]
     live_sets = LiveSets(families, alignment, builder.trips, builder.trip, labels)
     points = moments(alignment, builder.trip)

@@ -34,7 +34,9 @@ class Fitter:
         self._chosen = range(0, len(self.points), step)
         searched = [self.points[i] for i in self._chosen]
         self._count = len(searched)
-        self._columns = {n: np.array([p[n] for p in searched], dtype=np.float64) for n in self.names}
+        self._columns = {
+            n: np.array([p[n] for p in searched], dtype=np.float64) for n in self.names
+        }
         self._cache: dict[tuple[int, ...], Expr | None] = {}
         self._evaluated: dict[Expr, tuple[Number, ...]] = {}
         self._single = self._basis(_SINGLE_DEGREE, max_power=3)
@@ -87,9 +89,7 @@ class Fitter:
 
     def _search(self, values: tuple[int, ...]) -> Expr | None:
         vector = np.array([values[i] for i in self._chosen], dtype=np.float64)
-        for candidate in itertools.chain(
-            self._one(vector), self._two(vector), self._three(vector)
-        ):
+        for candidate in itertools.chain(self._one(vector), self._two(vector), self._three(vector)):
             if candidate is not None and self.matches(candidate, values):
                 return candidate
         return None

@@ -116,9 +116,7 @@ class LiveSets:
             rows.append({kind: total(sizes) for kind, sizes in by_kind.items()})
         return rows
 
-    def _column(
-        self, number: int, family: Family, at: NDArray[np.int64]
-    ) -> list[Size | None]:
+    def _column(self, number: int, family: Family, at: NDArray[np.int64]) -> list[Size | None]:
         if family.loop < 0:
             alive = self._alive(family, at, 0)
             if not (alive == alive[:, :1]).all():
@@ -181,4 +179,3 @@ class LiveSets:
             "a tensor's lifetime is not the same function of the sizes in every trace",
             operator=self._labels[family.slot],
         )
-

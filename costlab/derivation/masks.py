@@ -11,6 +11,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from costlab.algebra import integer
 from costlab.graph import Call, TensorSpec
 from costlab.trace.records import OpRecord
 
@@ -29,7 +30,7 @@ def carry_masks(records: Sequence[OpRecord]) -> None:
     writers: dict[int, list[int]] = {}
     for number, record in enumerate(records):
         if record.kept is not None and record.pairs_at is not None:
-            found = _Kept(record.kept, int(record.outs[0].numel))  # type: ignore[arg-type]
+            found = _Kept(record.kept, integer(record.outs[0].numel))
             _mark_maker(records, number, writers, found)
             kept.update((storage, found) for storage in record.writes)
         elif record.kept is None:

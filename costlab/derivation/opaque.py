@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from costlab.algebra import integer
 from costlab.graph import Arg, Call, TensorSpec
 from costlab.rules.base import opaque_size
 from costlab.trace.records import Trace
@@ -31,7 +32,7 @@ def settle(trace: Trace) -> list[str]:
             record.outs = (*record.outs[:index], block, *record.outs[index + 1 :])
             trace.storages[out.storage] = replace(
                 trace.storages[out.storage],
-                nbytes=int(block.nbytes),  # type: ignore[arg-type]
+                nbytes=integer(block.nbytes),
             )
     return notes
 

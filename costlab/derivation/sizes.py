@@ -156,9 +156,7 @@ class SizeModel:
 
     def public(self, expr: Expr) -> Expr:
         """``expr`` in the user's symbols."""
-        pairs = {
-            (f, self.quotient(f, m)): m for f, m in self.divides if m not in self.fixed
-        }
+        pairs = {(f, self.quotient(f, m)): m for f, m in self.divides if m not in self.fixed}
         result = rewrite(expr, pairs) if pairs else expr
         leftovers: dict[str, Expr] = {}
         for factor, multiple in self.divides:

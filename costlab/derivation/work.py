@@ -55,9 +55,7 @@ def classes_of(
     models = size_models(symbols, source.constraints, mode)
     layers = 0 if source.loops else _equal_layers(source, mode, models[0], fixed)
     if layers:
-        deep = [
-            replace(m, symbols=(*m.symbols, LAYERS), numbers={LAYERS: layers}) for m in models
-        ]
+        deep = [replace(m, symbols=(*m.symbols, LAYERS), numbers={LAYERS: layers}) for m in models]
         try:
             return find_classes(tracer, deep, rules_backend(backend), (LAYERS,))
         except (ModuleError, DerivationError):
@@ -188,4 +186,6 @@ def _meanings(
             if quantity.expr is not None:
                 used |= quantity.expr.symbols()
     known = {name: describe(name) for name in sorted(used)}
-    return {name: found.meaning if found else "a size of the module" for name, found in known.items()}
+    return {
+        name: found.meaning if found else "a size of the module" for name, found in known.items()
+    }

@@ -65,7 +65,9 @@ def cost_document(
     derivation: Derivation, item: CostClass, scope: str, latex_too: bool
 ) -> dict[str, Any]:
     """Every quantity of one class, layer or core."""
-    claims = {c.quantity: c for c in derivation.claims if c.scope == scope and _applies(derivation, c)}
+    claims = {
+        c.quantity: c for c in derivation.claims if c.scope == scope and _applies(derivation, c)
+    }
     found: dict[str, Any] = {}
     for name in QUANTITIES:
         entry = quantity_document(item.cost[name], item.domain, derivation, scope, latex_too)
@@ -83,7 +85,7 @@ def quantity_document(
     scope: str,
     latex_too: bool,
 ) -> dict[str, Any]:
-    """One quantity as ``{expr, terms, order, order_in, core, latex}`` or ``{expr: null, reason}``."""
+    """One quantity: ``{expr, terms, order, order_in, core, latex}`` or ``{expr: null, reason}``."""
     expr = quantity.expr if scope == "layer" else quantity.core
     if expr is None:
         return {"expr": None, "reason": quantity.reason or "the module has no part named core"}

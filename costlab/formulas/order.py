@@ -30,12 +30,14 @@ def order(expr: Size, domain: Iterable[Condition] = (), constants: Collection[st
     'd**2 + n**2'
     """
     domain = tuple(domain)
-    fixed, same = _equalities(domain)
-    prepared = as_expr(expr).subs(same)
-    still = fixed | set(constants)
+    still = set(constants)
+    still |= {c.left for c in domain if c.kind == "==" and isinstance(c.right, int)}
+    same = _same(domain)
+    relations = {(same.get(a, a), same.get(b, b)) for a, b in _relations(domain)}
+    pairs = sorted((a, b) for a, b in relations if a != b)
     leading: set[Monomial] = set()
-    for cell in cells(prepared):
-        leading |= _leading(_without(cell, still), _relations(domain, same))
+    for cell in cells(_renamed(as_expr(expr), same)):
+        leading |= _leading(_without(cell, still), pairs)
     return Expr(dict.fromkeys(leading, 1))
 
 
@@ -61,12 +63,14 @@ def comparable(derived: Size, claim: Claim, domain: Iterable[Condition] = ()) ->
     constant, a claim without variables in all; "w fixed" among its conditions makes w constant.
     """
     domain = tuple(domain)
-    ours, theirs = as_expr(derived), parse(claim.order)
+    same = _same(domain)
+    ours, theirs = _renamed(as_expr(derived), same), _renamed(parse(claim.order), same)
     if len(claim.variables) == 1:
-        return order_in_expr(ours, claim.variables[0]), order_in_expr(theirs, claim.variables[0])
+        name = same.get(claim.variables[0], claim.variables[0])
+        return order_in_expr(ours, name), order_in_expr(theirs, name)
     constants = {match[1] for text in claim.conditions if (match := _FIXED.match(text))}
     if claim.variables:
-        constants |= (ours.symbols() | theirs.symbols()) - set(claim.variables)
+        constants |= (ours.symbols() | theirs.symbols()) - {same.get(v, v) for v in claim.variables}
     return order(ours, domain, constants), order(theirs, domain, constants)
 
 
@@ -105,33 +109,37 @@ def _atom_degree(atom: str | Func, name: str) -> tuple[int, int]:
     return max(inner)
 
 
-def _equalities(domain: Sequence[Condition]) -> tuple[set[str], dict[str, Size]]:
-    """Symbols that the domain fixes to a number, and those that it makes equal to another."""
-    fixed: set[str] = set()
-    same: dict[str, Size] = {}
-    for condition in domain:
-        if condition.kind != "==":
-            continue
-        if isinstance(condition.right, str):
-            same[condition.left] = symbol(condition.right)
-        else:
-            fixed.add(condition.left)
-    return fixed, same
-
-
-def _relations(
-    domain: Sequence[Condition], same: Mapping[str, Size]
-) -> tuple[tuple[str, str], ...]:
-    """Pairs (a, b) of symbols with a <= b throughout the domain."""
-    pairs: list[tuple[str, str]] = []
+def _relations(domain: Iterable[Condition]) -> set[tuple[str, str]]:
+    """All pairs (a, b) of symbols with a <= b throughout the domain, the implied ones too."""
+    pairs: set[tuple[str, str]] = set()
     for condition in domain:
         if isinstance(condition.right, str):
-            left, right = (str(same.get(s, s)) for s in (condition.left, condition.right))
-            if condition.kind in ("<=", "divides"):
-                pairs.append((left, right))
-            elif condition.kind == ">=":
-                pairs.append((right, left))
-    return tuple(pairs)
+            if condition.kind in ("<=", "divides", "=="):
+                pairs.add((condition.left, condition.right))
+            if condition.kind in (">=", "=="):
+                pairs.add((condition.right, condition.left))
+    while True:
+        implied = {(a, d) for a, b in pairs for c, d in pairs if b == c} - pairs
+        if not implied:
+            return pairs
+        pairs |= implied
+
+
+def _same(domain: Sequence[Condition]) -> dict[str, str]:
+    """One name for symbols that the domain makes equal: that on the right of an ==, else the first."""
+    pairs = _relations(domain)
+    given_up = {c.left for c in domain if c.kind == "==" and isinstance(c.right, str)}
+    return {
+        name: min(
+            (b for a, b in pairs if a == name and (b, a) in pairs), key=lambda b: (b in given_up, b)
+        )
+        for name, other in pairs
+        if name == other
+    }
+
+
+def _renamed(expr: Expr, names: Mapping[str, str]) -> Expr:
+    return expr.subs({old: symbol(new) for old, new in names.items()})
 
 
 def _without(cell: Cell, still: Collection[str]) -> Cell:
@@ -166,12 +174,10 @@ def _leading(cell: Cell, relations: Sequence[tuple[str, str]]) -> set[Monomial]:
     """Monomials that strictly exceed the others somewhere inside ``cell``."""
     monos = sorted(maximal(cell.monomials), key=str)
     every = [mono for pair in cell.below for mono in pair] + monos
-    atoms: list[Atom] = sorted(
-        {name for mono in every for name in Expr({mono: 1}).symbols()}
-        | {name for pair in relations for name in pair}
-    )
+    names = {name for mono in every for name in Expr({mono: 1}).symbols()}
+    names |= {name for pair in relations for name in pair}
     logs = sorted({a for mono in every for a, _power in mono if isinstance(a, Func)}, key=str)
-    atoms += logs
+    atoms: list[Atom] = [*sorted(names), *logs]
 
     def vector(mono: Monomial) -> Vector:
         powers = dict(mono)

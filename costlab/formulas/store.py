@@ -7,7 +7,7 @@ catalogued architecture; formulas of a user's module are never looked up here.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -69,9 +69,7 @@ def names() -> tuple[str, ...]:
 
 def available(architecture: str) -> tuple[str, ...]:
     """The choices (mode-backend-dtype) that have committed formulas."""
-    return tuple(
-        sorted(f.name.removesuffix(".json") for f in (_folder() / architecture).iterdir())
-    )
+    return tuple(sorted(f.name.removesuffix(".json") for f in (_folder() / architecture).iterdir()))
 
 
 def _folder() -> Traversable:
@@ -88,7 +86,7 @@ def dump(derivation: Derivation) -> str:
     document = pack(derivation)
     head = {k: v for k, v in document.items() if k != "classes"}
     lines = ["{"]
-    lines += [f' {json.dumps(k)}: {json.dumps(v)},' for k, v in head.items()]
+    lines += [f" {json.dumps(k)}: {json.dumps(v)}," for k, v in head.items()]
     classes = ",\n".join(_class_text(c) for c in document["classes"])
     return "\n".join([*lines, f' "classes": [\n{classes}\n ]', "}"]) + "\n"
 
@@ -97,11 +95,11 @@ def _class_text(document: Mapping[str, Any]) -> str:
     rows: list[str] = []
     for key, value in document.items():
         if isinstance(value, dict):
-            items: Iterable[str] = (f"    {json.dumps(k)}: {json.dumps(v)}" for k, v in value.items())
-            rows.append(f'   {json.dumps(key)}: {{\n' + ",\n".join(items) + "\n   }")
+            items = [f"    {json.dumps(k)}: {json.dumps(v)}" for k, v in value.items()]
+            rows.append(f"   {json.dumps(key)}: {{\n" + ",\n".join(items) + "\n   }")
         elif value and key != "domain":
-            items = (f"    {json.dumps(v)}" for v in value)
-            rows.append(f'   {json.dumps(key)}: [\n' + ",\n".join(items) + "\n   ]")
+            items = [f"    {json.dumps(v)}" for v in value]
+            rows.append(f"   {json.dumps(key)}: [\n" + ",\n".join(items) + "\n   ]")
         else:
             rows.append(f"   {json.dumps(key)}: {json.dumps(value)}")
     return "  {\n" + ",\n".join(rows) + "\n  }"
@@ -212,9 +210,11 @@ class _Reader:
                 for name, (expr, core, reason) in document["cost"].items()
             },
             groups=tuple(
-                Group(op, kind, phase, core, *(self.expr(t) for t in texts),
+                Group(op, kind, phase, core, self.expr(flop), self.expr(nbytes), self.expr(calls),
+                      self.expr(launches),
                       tuple(tuple(self.expr(s) for s in shape) for shape in shapes))
-                for op, kind, phase, core, *texts, shapes in document["groups"]
+                for op, kind, phase, core, flop, nbytes, calls, launches, shapes
+                in document["groups"]
             ),
             moments=tuple(Moment(label, self._sizes(live)) for label, live in document["moments"]),
             verified_at=tuple(document["verified_at"]),

@@ -5,6 +5,8 @@ from costlab.rules import (
     copy,
     creation,
     elementwise,
+    encoder,
+    fourier,
     index,
     linalg,
     loss,
@@ -22,6 +24,6 @@ from costlab.rules import (
 )
 
 __all__ = [
-    "attention", "copy", "creation", "elementwise", "index", "linalg", "loss", "matmul", "norm",
+    "attention", "copy", "creation", "elementwise", "encoder", "fourier", "index", "linalg", "loss", "matmul", "norm",
     "optimizer", "pool", "random", "recurrent", "reduction", "scan", "scatter", "softmax", "sort",
 ]  # fmt: skip

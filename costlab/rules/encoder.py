@@ -54,21 +54,21 @@ class _Attention:
         per_score = SOFTMAX_OPERATIONS + int(self.mask_bytes is not None)
         return 5 * self.elements + self.scores * per_score
 
-    def peak_bytes(self, *, keeps_weights: bool = False) -> Size:
+    def peak_bytes(self, *, weights: str = "") -> Size:
         """Most bytes alive inside, the result included.
 
         Query, key and value exist twice while biases are added; then they live to the end. The
-        scores go before the two [b, n, d] of the projection come, unless weights are asked for.
+        scores go before the two [b, n, d] of the projection come, unless ``weights`` are asked
+        for ("average" over the heads or "each" head).
         """
         state = self.elements * self.itemsize
         scores = self.scores * self.itemsize
         masked = 0 if self.mask_bytes is None else scores + self.mask_bytes
         candidates = [6 * state, 3 * state + scores + masked]
-        if keeps_weights:
+        if weights == "average":
             average = self.b * self.n * self.n * self.itemsize
-            candidates += [5 * state + scores, 4 * state + scores + average]
-        else:
-            candidates.append(5 * state)
+            candidates.append(4 * state + scores + average)
+        candidates.append(5 * state + scores if weights else 5 * state)
         return maximum(*candidates)
 
 
@@ -105,8 +105,10 @@ def _distinct(call: Call) -> tuple[str, ...]:
 def native_attention(call: Call) -> Cost:
     """``need_weights`` returns the weights too, averaged over heads unless told otherwise."""
     attention = _attention(call, call.tensor("query"), "num_head", "mask")
-    keeps = bool(call.args.get("need_weights", True))
-    scratch = attention.peak_bytes(keeps_weights=keeps) - written_bytes(call)
+    weights = ""
+    if call.args.get("need_weights", True):
+        weights = "average" if call.args.get("average_attn_weights", True) else "each"
+    scratch = attention.peak_bytes(weights=weights) - written_bytes(call)
     return _cost(call, attention, attention.flop_matmul, attention.flop_other, scratch)
 
 

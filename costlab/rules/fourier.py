@@ -7,6 +7,7 @@ hands MKL one batch dimension and copies the input where its batch dimensions do
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -52,7 +53,7 @@ def _plan(tensor: TensorSpec, dims: tuple[int, ...], out_shape: tuple[Size, ...]
     long = [i for i in batch if tensor.shape[i] != 1]
     merges = all(
         as_expr(tensor.stride[outer]) == tensor.shape[inner] * as_expr(tensor.stride[inner])
-        for outer, inner in zip(long, long[1:], strict=False)
+        for outer, inner in itertools.pairwise(long)
     )
     stride: list[Size] = [1] * len(out_shape)
     step: Size = 1

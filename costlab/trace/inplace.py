@@ -1,8 +1,9 @@
-"""Sums that torch writes in place unless a dispatch mode watches; the tracer writes them so too.
+"""What torch writes in place unless a dispatch mode watches; the tracer then does so itself.
 
-Two sums matter to memory: gradients that meet in a backward pass, and the bias of a linear layer
-whose input is not contiguous. torch adds in place where it holds the only reference to the first
-operand, but never while a mode is active, and then allocates what an ordinary run does not.
+Where torch holds the only reference to an operand it often writes a result over it: gradients
+that meet in a backward pass, the bias of a linear layer whose input is not contiguous, gradients
+scattered into zeros. While a mode is active it never does, and allocates what an ordinary run
+does not.
 """
 
 from __future__ import annotations
@@ -17,24 +18,37 @@ import torch
 import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
-ADD = torch.ops.aten.add.Tensor
-ADD_IN_PLACE = torch.ops.aten.add_.Tensor
+_ADD = torch.ops.aten.add.Tensor
+_IN_PLACE: Mapping[Any, Any] = {
+    _ADD: torch.ops.aten.add_.Tensor,
+    torch.ops.aten.index_add.default: torch.ops.aten.index_add_.default,
+    torch.ops.aten.index_put.default: torch.ops.aten.index_put_.default,
+    torch.ops.aten.scatter.src: torch.ops.aten.scatter_.src,
+    torch.ops.aten.scatter.value: torch.ops.aten.scatter_.value,
+    torch.ops.aten.scatter_add.default: torch.ops.aten.scatter_add_.default,
+}
+_PRODUCTS = ("aten.mm.default", "aten.bmm.default")
 
 
-def adds_in_place(args: tuple[Any, ...], kwargs: Mapping[str, Any], after_product: bool) -> bool:
-    """Whether an ordinary run would write the sum ``ADD(*args, **kwargs)`` into its first operand.
+def ordinary(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], made_by: str) -> Any:
+    """The operator that an ordinary run calls where one under a mode calls ``func``.
 
-    ``after_product``: the operator before was the matrix product that made the first operand.
+    ``made_by`` is the operator before if it made the first argument, else "".
     """
-    # Names of our own for the operands would be counted, so this comes first.
-    if kwargs or len(args) != 2 or _references(args) != unshared_references():
-        return False
-    into, other = args
-    if not isinstance(other, torch.Tensor) or into.dtype != other.dtype or not _dense(into):
-        return False
-    if torch._C._current_autograd_node() is not None and not torch.is_grad_enabled():
-        return bool(into.shape == other.shape)
-    return after_product and bool(other.shape == into.shape[-1:])
+    written = _IN_PLACE.get(func)
+    # Names of our own for the operands would be counted, so references come first.
+    if written is None or _references(args) != unshared_references():
+        return func
+    backward = torch._C._current_autograd_node() is not None and not torch.is_grad_enabled()
+    if func is not _ADD:
+        return written if backward and made_by == "aten.new_zeros.default" else func
+    if kwargs or not isinstance(args[1], torch.Tensor) or args[0].dtype != args[1].dtype:
+        return func
+    if backward:
+        fits = args[0].shape == args[1].shape and _dense(args[0])
+    else:
+        fits = made_by in _PRODUCTS and args[0].shape[-1:] == args[1].shape
+    return written if fits else func
 
 
 def _dense(tensor: torch.Tensor) -> bool:
@@ -68,7 +82,7 @@ class _Probe(TorchDispatchMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
-        if func is ADD:
+        if func is _ADD:
             self.seen.append(_references(args))
         return func(*args, **(kwargs or {}))
 

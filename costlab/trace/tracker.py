@@ -24,14 +24,13 @@ from torch.nn.modules.module import (
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from costlab.graph import Arg, TensorSpec
-from costlab.trace.inplace import ADD, ADD_IN_PLACE, adds_in_place, unshared_references
+from costlab.trace.inplace import ordinary, unshared_references
 from costlab.trace.records import OpRecord, StorageRecord
 
 _ACCUMULATE = 2**64 - 1  # sequence number that autograd gives to AccumulateGrad
 _EXPONENTIALS = frozenset(("aten._softmax", "aten.exp", "aten.exp_"))
 _TRIANGLES = {"aten.tril": torch.tril, "aten.tril_": torch.tril, "aten.triu": torch.triu,
               "aten.triu_": torch.triu}  # fmt: skip
-_PRODUCTS = ("aten.mm.default", "aten.bmm.default")
 _DTYPE_NAMES: dict[torch.dtype, str] = {}
 
 
@@ -130,8 +129,7 @@ class Tracker(TorchDispatchMode):
         if getattr(func, "is_view", False):
             self._view_ran()
             return func(*args, **kwargs)
-        if func is ADD and adds_in_place(args, kwargs, self._made_by_product(args[0])):
-            func = ADD_IN_PLACE
+        func = ordinary(func, args, kwargs, self._made_by(args))
         name, names, mutable = self._schema(func)
         spec_args: dict[str, Arg] = {
             (names[i] if i < len(names) else f"arg{i}"): self._arg(value)
@@ -160,11 +158,13 @@ class Tracker(TorchDispatchMode):
         self.ops.append(record)
         return result
 
-    def _made_by_product(self, tensor: torch.Tensor) -> bool:
-        """Whether the last operator was a matrix product and made ``tensor``."""
-        made = self._ids.get(tensor.untyped_storage()._cdata)
+    def _made_by(self, args: tuple[Any, ...]) -> str:
+        """The operator before, if it made the first argument."""
         last = self.ops[-1] if self.ops else None
-        return last is not None and last.op in _PRODUCTS and last.writes == (made,)
+        if last is None or not args or not isinstance(args[0], torch.Tensor):
+            return ""
+        made = self._ids.get(args[0].untyped_storage()._cdata)
+        return last.op if last.writes == (made,) else ""
 
     def _view_ran(self) -> None:
         if torch._C._current_autograd_node() is None:

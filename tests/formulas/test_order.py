@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -18,7 +19,6 @@ from costlab.formulas.text import parse
 
 WINDOW = (Condition("<=", "w", "n"),)
 VARIABLES = ("n", "d", "w")
-LOG_STEP = 1000  # how many log powers a power of a size is worth: more than there are
 
 
 def condition(text: str) -> Condition:
@@ -52,6 +52,8 @@ def condition(text: str) -> Condition:
         ("n*d + h*n", (Condition(">=", "d", "h"),), "n*d"),
         ("n*m + n*d", (Condition("==", "m", "n"),), "n**2 + n*d"),
         ("n*d + b*d", (Condition("==", "n", 1),), "b*d"),
+        ("n*m + n*d", (Condition("<=", "m", "n"), Condition("divides", "n", "m")), "m**2 + m*d"),
+        ("n*d + w", (Condition("<=", "w", "c"), Condition("<=", "c", "n")), "n*d"),
         ("17", (), "1"),
         ("0", (), "0"),
     ],
@@ -69,9 +71,9 @@ def test_symbols_that_do_not_grow() -> None:
 
 powers = st.tuples(*[st.integers(0, 2)] * 3, st.integers(0, 1), st.integers(0, 1))
 growing = st.lists(powers, min_size=1, max_size=6, unique=True)
-domains = st.lists(
-    st.sampled_from(["w <= n", "d divides n", "n >= w", "w divides d", "d <= w"]), max_size=2
-).map(lambda texts: tuple(condition(text) for text in texts))
+domains = st.sampled_from(
+    ["", "w <= n", "d divides n, w divides d", "n >= w, d <= w", "w divides n, w <= d"]
+).map(lambda texts: tuple(condition(text) for text in texts.split(", ") if text))
 
 
 def _monomial(row: tuple[int, ...]) -> Expr:
@@ -83,9 +85,9 @@ def _logs(row: tuple[int, ...]) -> Expr:
     return parse("log(n, 2)") ** row[3] * parse("log(d, 2)") ** row[4]
 
 
-def _regimes(domain: tuple[Condition, ...]) -> np.ndarray:
-    """All directions up to 16 in the cone; enough for powers up to 2 of three symbols."""
-    grid = np.array(list(itertools.product(range(17), repeat=3)))
+def _regimes(domain: tuple[Condition, ...], most: int = 16) -> np.ndarray:
+    """All directions in the cone; up to 16 is enough for powers up to 2 of three symbols."""
+    grid = np.array(list(itertools.product(range(most + 1), repeat=3)))
     place = {name: i for i, name in enumerate(VARIABLES)}
     for rule in domain:
         left, right = grid[:, place[rule.left]], grid[:, place[str(rule.right)]]
@@ -93,31 +95,50 @@ def _regimes(domain: tuple[Condition, ...]) -> np.ndarray:
     return grid
 
 
-def _growth(rows: list[tuple[int, ...]], regimes: np.ndarray) -> np.ndarray:
-    """How fast each monomial grows in each regime, logarithms below every power."""
-    exponents = np.array([row[:3] for row in rows])
-    logs = np.array([row[3:] for row in rows])
-    growth: np.ndarray = LOG_STEP * regimes @ exponents.T + (regimes[:, :2] > 0) @ logs.T
-    return growth
+def _with_logs(regimes: np.ndarray) -> np.ndarray:
+    """Regimes in which log(n) and log(d) stay below a third of n and d."""
+    logs = np.array(list(itertools.product(range(3), repeat=2)))
+    grid = np.hstack([np.repeat(regimes, len(logs), axis=0), np.tile(logs, (len(regimes), 1))])
+    chosen: np.ndarray = grid[(3 * grid[:, 3] <= grid[:, 0]) & (3 * grid[:, 4] <= grid[:, 1])]
+    return chosen
 
 
-def _bounds(large: tuple[int, ...], small: tuple[int, ...]) -> bool:
-    return large != small and all(x >= y for x, y in zip(large, small, strict=True))
+def _alone_at_the_top(rows: list[tuple[int, ...]], regimes: np.ndarray) -> set[int]:
+    """Which monomials strictly exceed the others in one of the regimes."""
+    growth = regimes @ np.array(rows).T
+    alone = (growth == growth.max(axis=1, keepdims=True)).sum(axis=1) == 1
+    return {int(i) for i in growth[alone].argmax(axis=1)} if alone.any() else set()
 
 
-@settings(max_examples=60)
+def _sum(rows: Iterable[tuple[int, ...]]) -> Expr:
+    return sum((_monomial(row) for row in rows), start=as_expr(0))
+
+
+@settings(max_examples=50)
 @given(growing, domains)
 def test_order_is_what_brute_force_over_regimes_finds(
     rows: list[tuple[int, ...]], domain: tuple[Condition, ...]
 ) -> None:
-    rows = [row for row in rows if not any(_bounds(other, row) for other in rows)]
-    growth = _growth(rows, _regimes(domain))
-    best = growth.max(axis=1, keepdims=True)
-    alone = (growth == best).sum(axis=1) == 1
-    leading = {int(i) for i in growth[alone].argmax(axis=1)} if alone.any() else set()
-    expr = sum((_monomial(row) * 3 for row in rows), start=as_expr(0))
+    rows = list(dict.fromkeys((*row[:3], 0, 0) for row in rows))
+    leading = _alone_at_the_top([row[:3] for row in rows], _regimes(domain))
 
-    assert order(expr, domain) == sum((_monomial(rows[i]) for i in leading), start=as_expr(0))
+    assert order(3 * _sum(rows), domain) == _sum(rows[i] for i in leading)
+
+
+@settings(max_examples=50)
+@given(growing, domains)
+def test_order_with_logarithms_misses_nothing(
+    rows: list[tuple[int, ...]], domain: tuple[Condition, ...]
+) -> None:
+    """All that a search finds is there, and in every regime one of it is the greatest."""
+    regimes = _with_logs(_regimes(domain, most=7))
+    derived = order(3 * _sum(rows), domain)
+    kept = [row for row in rows if set(_monomial(row).terms) <= set(derived.terms)]
+
+    assert _sum(kept) == derived
+    assert {rows[i] for i in _alone_at_the_top(rows, regimes)} <= set(kept)
+    everything, leading = regimes @ np.array(rows).T, regimes @ np.array(kept).T
+    assert (everything.max(axis=1) == leading.max(axis=1)).all()
 
 
 @settings(max_examples=30)
@@ -125,8 +146,7 @@ def test_order_is_what_brute_force_over_regimes_finds(
 def test_the_order_of_a_maximum_is_that_of_the_sum(
     rows: list[tuple[int, ...]], others: list[tuple[int, ...]], domain: tuple[Condition, ...]
 ) -> None:
-    first = sum((_monomial(row) for row in rows), start=as_expr(0))
-    second = sum((2 * _monomial(row) for row in others), start=as_expr(0))
+    first, second = _sum(rows), 2 * _sum(others)
 
     assert order(maximum(first, second), domain) == order(first + second, domain)
 
@@ -134,7 +154,7 @@ def test_the_order_of_a_maximum_is_that_of_the_sum(
 @settings(max_examples=40)
 @given(growing)
 def test_order_in_is_the_greatest_power(rows: list[tuple[int, ...]]) -> None:
-    expr = sum((_monomial(row) for row in rows), start=as_expr(0))
+    expr = _sum(rows)
 
     assert order_in(expr, "n") == max((row[0], row[3]) for row in rows)
     assert order_in(order(expr), "n") == order_in(expr, "n")
@@ -179,6 +199,7 @@ ATTENTION = "8*b*n*d**2 + 4*b*n**2*d"
         ("4*b*n*d*(2*w + 1)", claim("b*n*d", (), ("w fixed",)), WINDOW, True),
         ("4*b*n*d*(2*w + 1)", claim("b*n*d"), WINDOW, False),
         ("n*d*log(n, 2) + n*d*c", claim("n*log(n, 2)", ("n",), ("bucket size fixed",)), (), True),
+        ("4*b*n*m*d", claim("n**2", ("n",)), (Condition("==", "m", "n"),), True),
         ("7*n + 2", claim("n", ("n",)), (), True),
     ],
 )
