@@ -16,10 +16,11 @@ help:
 	@echo "make run       derive, predict, measure and compare on this machine; writes report.html"
 	@echo "make test      lint, types, layers and tests"
 	@echo "make format    rewrite the code in the project's format"
-	@echo "make verify    formulas against counted runs at random sizes; figures go to README.md"
-	@echo "make bench     how long derivation, prediction and start-up take; likewise"
-	@echo "make accuracy  predictions against measurements on this machine; likewise"
-	@echo "make validate  predictions against published numbers; likewise"
+	@echo "make verify    formulas against counted runs at random sizes"
+	@echo "make bench     how long derivation, prediction and start-up take"
+	@echo "make accuracy  predictions against measurements on this machine"
+	@echo "make validate  predictions against published numbers"
+	@echo "               (ARGS=... passes arguments, e.g. ARGS=--write for README.md)"
 	@echo "make formulas  derive the committed formulas again"
 	@echo "make clean     remove $(VENV) and caches"
 
@@ -40,7 +41,7 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff check --fix .
 
 verify bench accuracy validate: $(VENV)/.installed-dev
-	$(BIN)/python -m benchmarks.$@
+	$(BIN)/python -m benchmarks.$@ $(ARGS)
 
 formulas: $(VENV)/.installed-dev
 	$(BIN)/python -m costlab.derivation.regenerate

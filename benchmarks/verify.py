@@ -87,9 +87,9 @@ def _check(job: Job) -> tuple[list[Row], list[str]]:
     from costlab.sources.resolve import resolve
 
     source = resolve(job.architecture)
-    tracer = work.make_tracer(source, job.mode, job.dtype, "cpu", job.options, {})
+    tracer = work.SourceTracer(source, job.mode, job.dtype, job.options)
     with work.tracing("cpu"):
-        found = work.classes_of(source, tracer, job.mode, "cpu", {})
+        found = work.classes_of(tracer, "cpu")
         derivation = work.record_of(source, found, job.mode, job.dtype, "cpu", {}, job.options)
         rows = [
             _check_class(job, source, derivation, number, item, tracer)

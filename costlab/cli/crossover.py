@@ -71,9 +71,10 @@ def run(args: argparse.Namespace) -> int:
     needs_machine = args.metric == "time" and len(targets) == 2
     needs_machine |= wants_ceiling and (within is not None or fits is None)
     machine = load_machine(args.device, args.dtype, args.threads) if needs_machine else None
+    backend = "cpu" if machine is None else machine.backend
     progress = Progress(args.quiet)
     programs = [
-        load_program(target, args.mode, args.dtype, flags=flags, progress=progress)
+        load_program(target, args.mode, args.dtype, backend, flags=flags, progress=progress)
         for target in targets
     ]
     progress.clear()

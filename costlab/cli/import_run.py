@@ -31,5 +31,5 @@ def run(args: argparse.Namespace) -> int:
 
     with Store(args.store or default_store()) as store:
         name, added = import_run(store, args.file)
-    print(_("{run}: {count} new points").format(run=name, count=added))
+    print(_("{run}: {count} new point(s)").format(run=name, count=added))
     return 0

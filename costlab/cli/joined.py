@@ -58,6 +58,7 @@ def predict_points(points: Sequence[Point], progress: Progress) -> list[Predicti
             point["architecture"],
             point["mode"],
             point["dtype"],
+            machine.backend,
             flags=point.get("options"),
             progress=progress,
         )

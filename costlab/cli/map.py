@@ -73,9 +73,10 @@ def run(args: argparse.Namespace) -> int:
     machine = None
     if args.metric == "time":
         machine = load_machine(args.device, args.dtype, args.threads)
+    backend = "cpu" if machine is None else machine.backend
     progress = Progress(args.quiet)
     programs = [
-        load_program(target, args.mode, args.dtype, flags=flags, progress=progress)
+        load_program(target, args.mode, args.dtype, backend, flags=flags, progress=progress)
         for target in targets
     ]
     progress.clear()

@@ -71,7 +71,9 @@ def run(args: argparse.Namespace) -> int:
     progress = Progress(args.quiet)
     found: list[Prediction] = []
     for target in targets:
-        program = load_program(target, args.mode, args.dtype, flags=flags, progress=progress)
+        program = load_program(
+            target, args.mode, args.dtype, machine.backend, flags=flags, progress=progress
+        )
         for point in expand(grid):
             progress(f"{target} {' '.join(f'{k}={v}' for k, v in point.items())}")
             try:

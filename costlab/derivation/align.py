@@ -17,7 +17,7 @@ from costlab.errors import DerivationError
 from costlab.trace.records import OpRecord, Trace
 
 PEEL = 1  # passes at each end that are kept as literals
-_DIGITS = re.compile(r"(?<![A-Za-z_])\d+(?![A-Za-z_])")
+_DIGITS = re.compile(r"(?<![^. ])\d+(?![^. ])")
 
 
 @dataclass(frozen=True, slots=True)

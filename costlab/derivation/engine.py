@@ -10,7 +10,7 @@ from costlab.algebra import Expr, Size, as_expr, sum_range, total
 from costlab.derivation.align import PEEL, Alignment, align, token
 from costlab.derivation.build import Builder
 from costlab.derivation.lifetimes import PASS, LiveSets, MomentAt, moments
-from costlab.derivation.sizes import TRIP_RANGES, SizeModel
+from costlab.derivation.sizes import LAYER_NAMES, LAYER_RANGES, TRIP_RANGES, SizeModel
 from costlab.derivation.totals import COUNTED, Priced, concrete_call, depth, price
 from costlab.errors import DerivationError
 from costlab.graph import Moment
@@ -92,17 +92,22 @@ def derive_class(
     """
     rng = random.Random(seed)
     samples = _distinct(model, rng, None, TRIP_RANGES[0])
-    probes = [tracer(sizes) for sizes in samples[:_PROBES]]
-    if len({len(t.ops) for t in probes}) == 1:
-        return _derive(probes + [tracer(s) for s in samples[_PROBES:]], model, None, backend)
-    trip = _trip_variable(tracer, probes, model, samples, hints)
-    for last, passes in enumerate(TRIP_RANGES, 1):
+    known = next(iter(model.numbers), None)
+    if known is None:
+        probes = [tracer(sizes) for sizes in samples[:_PROBES]]
+        if len({len(t.ops) for t in probes}) == 1:
+            return _derive(probes + [tracer(s) for s in samples[_PROBES:]], model, None, backend)
+        trip = _trip_variable(tracer, probes, model, samples, hints)
+    else:
+        trip = known
+    ranges = LAYER_RANGES if trip in LAYER_NAMES else TRIP_RANGES
+    for last, passes in enumerate(ranges, 1):
         samples = _distinct(model, rng, trip, passes)
         try:
             return _derive([tracer(sizes) for sizes in samples], model, trip, backend)
         except DerivationError:
             # What lives over several passes needs more of them to settle.
-            if last == len(TRIP_RANGES):
+            if last == len(ranges):
                 raise
     raise AssertionError
 

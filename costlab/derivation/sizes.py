@@ -22,7 +22,7 @@ _RANGES: Mapping[str, Sequence[int]] = {
     "b": (2, 3, 4, 5), "n": range(7, 14), "m": range(6, 15), "h": (2, 4, 6), "g": (2, 3),
     "k": (4, 6, 8, 10, 12), "d": range(10, 31, 2), "f": range(9, 30), "w": (2, 3, 4, 5),
     "c": (2, 3, 4, 5), "R": (2, 3, 4), "r": (3, 4, 5), "s": range(3, 9), "e": (4, 6, 8),
-    "L": range(7, 12), "V": range(20, 60),
+    "L": range(6, 10), "V": range(20, 60),
 }  # fmt: skip
 _FAR: Mapping[str, Sequence[int]] = {
     "b": range(2, 7), "n": range(7, 60), "m": range(7, 60), "h": range(2, 8), "g": range(2, 6),
@@ -32,7 +32,10 @@ _FAR: Mapping[str, Sequence[int]] = {
 }  # fmt: skip
 _OTHER = range(5, 14)
 _QUOTIENTS = range(3, 10)
-TRIP_RANGES = (range(7, 12), range(12, 18))  # the second where the first is too short
+# Passes to trace a loop with; the later ranges where the earlier are too short to settle.
+TRIP_RANGES = (range(7, 12), range(12, 18))
+LAYER_RANGES = (range(6, 10), *TRIP_RANGES)  # layers are long passes, and settle at once
+LAYER_NAMES = ("L", "_layers")
 
 
 @dataclass(frozen=True, slots=True)

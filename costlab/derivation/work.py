@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -20,7 +20,14 @@ from costlab.derivation.sizes import SizeModel
 from costlab.errors import DerivationError, ModuleError
 from costlab.formulas.record import CostClass, Derivation
 from costlab.formulas.text import parse
-from costlab.sources.layers import layer_count, shrink_equal_layers
+from costlab.sources.layers import (
+    AT_LEAST,
+    EqualLayers,
+    find_equal_layers,
+    first_layers_only,
+    keep_layers,
+    layer_class,
+)
 from costlab.sources.program import prepare
 from costlab.symbols import describe
 from costlab.trace.records import Trace
@@ -41,33 +48,44 @@ def derive_source(
     options: Mapping[str, bool],
 ) -> Derivation:
     """See :func:`costlab.derivation.api.derive`."""
-    tracer = make_tracer(source, mode, dtype, backend, options, fixed)
+    tracer = SourceTracer(source, mode, dtype, options, fixed)
     with tracing(backend):
-        found = classes_of(source, tracer, mode, backend, fixed)
+        found = classes_of(tracer, backend)
     return record_of(source, found, mode, dtype, backend, fixed, options)
 
 
-def classes_of(
-    source: Source, tracer: Tracer, mode: str, backend: str, fixed: Mapping[str, int]
-) -> list[ClassFound]:
+def classes_of(tracer: SourceTracer, backend: str) -> list[ClassFound]:
     """Derive every class of a source; call within :func:`tracing`."""
+    source, fixed = tracer.source, tracer.fixed
     symbols = tuple(s for s in source.symbols if s not in fixed)
-    models = size_models(symbols, source.constraints, mode)
-    layers = 0 if source.loops else _equal_layers(source, mode, models[0], fixed)
-    if layers:
-        deep = [replace(m, symbols=(*m.symbols, LAYERS), numbers={LAYERS: layers}) for m in models]
+    models = size_models(symbols, source.constraints, tracer.mode)
+    deep = {name: fixed[name] for name in source.loops if fixed.get(name, 0) >= AT_LEAST}
+    varied: Tracer = tracer
+    if not source.loops:
+        cut = _cut(tracer, models[0])
+        if cut.stack is not None:
+            deep, varied = {LAYERS: cut.stack.count}, cut
+    if deep:
+        # Many passes of a known number: traced with a few, the number put in at the end.
+        counted = [replace(m, symbols=(*m.symbols, *deep), numbers=deep) for m in models]
         try:
-            return find_classes(tracer, deep, rules_backend(backend), (LAYERS,))
+            return find_classes(varied, counted, rules_backend(backend), tuple(deep))
         except (ModuleError, DerivationError):
             pass  # the module counts its layers itself: trace them all
     return find_classes(tracer, models, rules_backend(backend), source.loops)
 
 
-def _equal_layers(source: Source, mode: str, model: SizeModel, fixed: Mapping[str, int]) -> int:
-    """Layers of the module's largest stack of equal layers, 0 if there is none worth cutting."""
-    sizes = {**model.sample(random.Random(0)), **fixed}
-    program = source.program(mode, {name: sizes[name] for name in source.symbols})
-    return layer_count(program.module) if program.module is not None else 0
+def _cut(tracer: SourceTracer, model: SizeModel) -> SourceTracer:
+    """A tracer that cuts the module's largest stack of equal layers, if it has one worth it."""
+    source = tracer.source
+    sizes = {**model.sample(random.Random(0)), **tracer.fixed}
+    given = {name: sizes[name] for name in source.symbols}
+    module = source.program(tracer.mode, given, tracer.options).module
+    stacks = find_equal_layers(module) if module is not None else ()
+    if module is None or not stacks:
+        return tracer
+    stack = max(stacks, key=lambda s: s.count)
+    return replace(tracer, stack=stack, layer=layer_class(module, stack))
 
 
 @contextmanager
@@ -116,29 +134,34 @@ def record_of(
     )
 
 
-def make_tracer(
-    source: Source,
-    mode: str,
-    dtype: str,
-    backend: str,
-    options: Mapping[str, bool],
-    fixed: Mapping[str, int],
-) -> Tracer:
-    """A function that builds the source at some sizes and traces one pass."""
+@dataclass(frozen=True, slots=True)
+class SourceTracer:
+    """Builds a source at some sizes and traces one pass of it.
 
-    def tracer(sizes: Mapping[str, int]) -> Trace:
-        full = {**sizes, **fixed}
-        given = {name: full[name] for name in source.symbols}
-        raw = source.program(mode, given, options)
-        if LAYERS in full and raw.module is not None:
-            shrink_equal_layers(raw.module, full[LAYERS])
-        program = prepare(raw, mode, dtype)
-        found = trace(program, mode, sizes)
+    ``fixed`` are sizes kept at a number; ``stack`` is a stack of equal layers to cut to the
+    number of layers given as :data:`LAYERS`, ``layer`` their class where it is theirs alone.
+    """
+
+    source: Source
+    mode: str
+    dtype: str = "float32"
+    options: Mapping[str, bool] = field(default_factory=dict)
+    fixed: Mapping[str, int] = field(default_factory=dict)
+    stack: EqualLayers | None = None
+    layer: type[torch.nn.Module] | None = None
+
+    def __call__(self, sizes: Mapping[str, int]) -> Trace:
+        full = {**self.fixed, **sizes}
+        given = {name: full[name] for name in self.source.symbols}
+        with first_layers_only(self.layer, full.get(LAYERS, 0)):
+            raw = self.source.program(self.mode, given, self.options)
+        if self.stack is not None and raw.module is not None:
+            keep_layers(raw.module, self.stack.path, full[LAYERS])
+        program = prepare(raw, self.mode, self.dtype)
+        found = trace(program, self.mode, sizes)
         carry_masks(found.ops)
         settle(found)
         return found
-
-    return tracer
 
 
 @contextmanager

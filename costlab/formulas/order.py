@@ -126,7 +126,7 @@ def _relations(domain: Iterable[Condition]) -> set[tuple[str, str]]:
 
 
 def _same(domain: Sequence[Condition]) -> dict[str, str]:
-    """One name for symbols that the domain makes equal: that on the right of an ==, else the first."""
+    """One name for symbols that the domain makes equal: that right of an ==, else the first."""
     pairs = _relations(domain)
     given_up = {c.left for c in domain if c.kind == "==" and isinstance(c.right, str)}
     return {

@@ -32,7 +32,7 @@ def parse(text: str) -> Expr:
     """Return the expression that ``text`` writes; the inverse of ``str``.
 
     >>> str(parse("4*b*d*n*(6*d + n)"))
-    '24*b*d**2*n + 4*b*d*n**2'
+    '4*b*d*n**2 + 24*b*d**2*n'
 
     Raises:
         AlgebraError: if ``text`` is outside the grammar, or too large to expand.

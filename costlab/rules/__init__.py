@@ -2,6 +2,7 @@
 
 from costlab.rules import (
     attention,
+    convolution,
     copy,
     creation,
     elementwise,
@@ -24,6 +25,7 @@ from costlab.rules import (
 )
 
 __all__ = [
-    "attention", "copy", "creation", "elementwise", "encoder", "fourier", "index", "linalg", "loss", "matmul", "norm",
-    "optimizer", "pool", "random", "recurrent", "reduction", "scan", "scatter", "softmax", "sort",
+    "attention", "convolution", "copy", "creation", "elementwise", "encoder", "fourier", "index",
+    "linalg", "loss", "matmul", "norm", "optimizer", "pool", "random", "recurrent", "reduction",
+    "scan", "scatter", "softmax", "sort",
 ]  # fmt: skip

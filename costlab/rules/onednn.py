@@ -30,11 +30,11 @@ def leading_dimension(columns: Size) -> Size:
     return 16 * (lines + aliased)
 
 
-def _booked(nbytes: Size) -> Size:
+def booked(nbytes: Size) -> Size:
     return nbytes + ALIGNMENT
 
 
-_POINTERS = 3 * _booked(POINTER) + _booked(4 * POINTER)
+_POINTERS = 3 * booked(POINTER) + booked(4 * POINTER)
 """Weight pointers of layer, state and projection, and bias pointers (4 for a float32 bias)."""
 
 
@@ -71,7 +71,7 @@ def _inference_scratchpad(b: Size, n: Size, d: Size, hidden: Size) -> Size:
     outputs = _pages(b * leading_dimension(hidden) * FLOAT)
     fused = as_expr(d) == as_expr(hidden) and not merged
     batch = symbol("threads") * 2 * BATCH_ELEMENT * (2 if fused else 1)
-    return states + gates + outputs + PAGE + _POINTERS + _booked(batch)
+    return states + gates + outputs + PAGE + _POINTERS + booked(batch)
 
 
 def _bias(hidden: Size) -> Size:

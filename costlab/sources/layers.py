@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import torch
@@ -56,10 +57,52 @@ def shrink_equal_layers(
     largest = _largest(module, max(at_least, keep))
     if largest is None:
         return None
-    container = module.get_submodule(largest.path)
+    keep_layers(module, largest.path, keep)
+    return module, largest
+
+
+def keep_layers(module: nn.Module, path: str, keep: int) -> None:
+    """Cut the stack at ``path`` (found by :func:`find_equal_layers`) to its first layers."""
+    container = module.get_submodule(path)
     assert isinstance(container, (nn.ModuleList, nn.Sequential))
     del container[keep:]
-    return module, largest
+
+
+@contextmanager
+def first_layers_only(layer: type[nn.Module] | None, keep: int) -> Iterator[None]:
+    """Within, only the first ``keep`` modules of class ``layer`` get their parameters.
+
+    The others stay bare, for a caller that cuts them off: building a deep module to trace a few
+    of its layers would else cost more than the trace.
+    """
+    if layer is None:
+        yield
+        return
+    original = layer.__init__
+    made = 0
+
+    def init(self: nn.Module, *args: object, **kwargs: object) -> None:
+        nonlocal made
+        made += type(self) is layer
+        if made > keep and type(self) is layer:
+            nn.Module.__init__(self)
+        else:
+            original(self, *args, **kwargs)
+
+    layer.__init__ = init  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        layer.__init__ = original  # type: ignore[method-assign]
+
+
+def layer_class(module: nn.Module, stack: EqualLayers) -> type[nn.Module] | None:
+    """The class of a stack's layers if the module has no other instance of it, else None."""
+    container = module.get_submodule(stack.path)
+    assert isinstance(container, (nn.ModuleList, nn.Sequential))
+    found = type(container[0])
+    same = sum(type(m) is found for m in module.modules())
+    return found if same == stack.count and "__init__" in vars(found) else None
 
 
 def _largest(module: nn.Module, at_least: int = AT_LEAST) -> EqualLayers | None:

@@ -19,7 +19,7 @@ import torch.nn.functional as F
 from torch.utils._python_dispatch import TorchDispatchMode
 
 _ADD = torch.ops.aten.add.Tensor
-_IN_PLACE: Mapping[Any, Any] = {
+IN_PLACE: Mapping[Any, Any] = {
     _ADD: torch.ops.aten.add_.Tensor,
     torch.ops.aten.index_add.default: torch.ops.aten.index_add_.default,
     torch.ops.aten.index_put.default: torch.ops.aten.index_put_.default,
@@ -33,22 +33,25 @@ _PRODUCTS = ("aten.mm.default", "aten.bmm.default")
 def ordinary(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], made_by: str) -> Any:
     """The operator that an ordinary run calls where one under a mode calls ``func``.
 
-    ``made_by`` is the operator before if it made the first argument, else "".
+    ``func`` is one of :data:`IN_PLACE`; ``made_by`` is the operator before it, if that made the
+    first argument, else "".
     """
-    written = _IN_PLACE.get(func)
-    # Names of our own for the operands would be counted, so references come first.
-    if written is None or _references(args) != unshared_references():
+    alone = unshared_references()
+    if alone is None:
         return func
+    # Names of our own for the operands would be counted, so there are none.
+    references = _references(args)
     backward = torch._C._current_autograd_node() is not None and not torch.is_grad_enabled()
     if func is not _ADD:
-        return written if backward and made_by == "aten.new_zeros.default" else func
-    if kwargs or not isinstance(args[1], torch.Tensor) or args[0].dtype != args[1].dtype:
-        return func
-    if backward:
+        # Torch's own code made the zeros a moment ago for this.
+        fits = backward and made_by == "aten.new_zeros.default" and references[1] == alone[1]
+    elif references != alone or kwargs or not isinstance(args[1], torch.Tensor):
+        fits = False
+    elif backward:
         fits = args[0].shape == args[1].shape and _dense(args[0])
     else:
         fits = made_by in _PRODUCTS and args[0].shape[-1:] == args[1].shape
-    return written if fits else func
+    return IN_PLACE[func] if fits else func
 
 
 def _dense(tensor: torch.Tensor) -> bool:

@@ -24,7 +24,7 @@ from torch.nn.modules.module import (
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from costlab.graph import Arg, TensorSpec
-from costlab.trace.inplace import ordinary, unshared_references
+from costlab.trace.inplace import IN_PLACE, ordinary, unshared_references
 from costlab.trace.records import OpRecord, StorageRecord
 
 _ACCUMULATE = 2**64 - 1  # sequence number that autograd gives to AccumulateGrad
@@ -129,7 +129,8 @@ class Tracker(TorchDispatchMode):
         if getattr(func, "is_view", False):
             self._view_ran()
             return func(*args, **kwargs)
-        func = ordinary(func, args, kwargs, self._made_by(args))
+        if func in IN_PLACE:
+            func = ordinary(func, args, kwargs, self._made_by(args))
         name, names, mutable = self._schema(func)
         spec_args: dict[str, Arg] = {
             (names[i] if i < len(names) else f"arg{i}"): self._arg(value)

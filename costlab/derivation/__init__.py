@@ -1,0 +1,1 @@
+"""Traces to symbolic programs to formulas: align, re-roll, fit, price, verify."""

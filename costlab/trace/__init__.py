@@ -1,0 +1,1 @@
+"""Runs a module once on real tensors and records operators, storages, phases and module paths."""
