@@ -5,8 +5,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 INPUTS := pyproject.toml constraints.txt
 
-# PYTHON=... chooses the interpreter; otherwise the newest one that has venv.
-PYTHON ?= python3.13 python3.12 python3.11 python3 python
+# PYTHON=... chooses the interpreter; otherwise 3.11, which the figures were made with, or newer.
+PYTHON ?= python3.11 python3.12 python3.13 python3 python
 SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
 

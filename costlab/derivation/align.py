@@ -184,6 +184,8 @@ def _split(long: list[int], short: list[int], many: int, few: int) -> list[_Piec
             if passes < many // 2 or passes - extra < 2 * PEEL + 1:
                 continue
             end = left + passes * period
+            if short[left - i + j : end - jump - i + j] != long[left : end - jump]:
+                continue  # the shorter run ends before these passes do
             rest = solve(end, end - i + j - jump, end)
             if rest is None:
                 continue
