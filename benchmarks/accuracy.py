@@ -68,9 +68,7 @@ class Outcome:
         return f"{sizes}{flags} {self.point.threads} thread{'s' * (self.point.threads > 1)}"
 
 
-def formulas(
-    architecture: str, mode: str, dtype: str, options: dict[str, bool]
-) -> Derivation:
+def formulas(architecture: str, mode: str, dtype: str, options: dict[str, bool]) -> Derivation:
     """The committed formulas, or derived now where none are."""
     try:
         return store.load(architecture, mode, dtype, options=options)

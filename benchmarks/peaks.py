@@ -10,6 +10,7 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -23,20 +24,24 @@ def measured_peaks(points: Sequence[PointSpec]) -> Iterator[Mapping[str, Any]]:
     ``peak_bytes`` counts parameters, buffers, inputs and upstream gradients, and what the pass
     allocates; ``operator`` is the outermost operator that reached the peak.
     """
-    child = subprocess.Popen(
-        [sys.executable, "-m", "benchmarks.peaks"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert child.stdin is not None and child.stdout is not None
-    with child:
+    with (
+        tempfile.TemporaryFile("w+") as errors,
+        subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.peaks"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        ) as child,
+    ):
+        assert child.stdin is not None and child.stdout is not None
         for point in points:
             child.stdin.write(json.dumps(point.to_json()) + "\n")
             child.stdin.flush()
             answer = child.stdout.readline()
             if not answer:
-                raise RuntimeError(f"the measuring process died at {point}")
+                errors.seek(0)
+                raise RuntimeError(f"the measuring process died at {point}:\n{errors.read()}")
             yield json.loads(answer)
         child.stdin.close()
 
@@ -53,7 +58,7 @@ def _measure(point: Mapping[str, Any]) -> dict[str, Any]:
 
 def _peaking_operator(point: Mapping[str, Any]) -> str:
     """The outermost operator running when the allocator's live bytes were highest."""
-    import torch
+    from torch._C._autograd import DeviceType
     from torch.autograd.profiler import profile
 
     from costlab.measurement.program import build_runnable
@@ -64,7 +69,7 @@ def _peaking_operator(point: Mapping[str, Any]) -> str:
     del kept
     results = recorded.kineto_results
     assert results is not None
-    events = [e for e in results.events() if e.device_type() == torch.autograd.DeviceType.CPU]
+    events = [e for e in results.events() if e.device_type() == DeviceType.CPU]
     live = peak = at_ns = 0
     for _start, _index, event in sorted((e.start_ns(), i, e) for i, e in enumerate(events)):
         if event.name() != "[memory]":

@@ -151,7 +151,7 @@ repeats = st.builds(
 programs = st.lists(st.one_of(words, repeats), min_size=1, max_size=5).map(tuple)
 
 
-@settings(max_examples=3000)
+@settings(max_examples=120)
 @given(programs)
 def test_any_program_of_loops_is_unrolled_to_itself(program: Program) -> None:
     assume(any(isinstance(part, Repeat) for part in program))
@@ -160,7 +160,7 @@ def test_any_program_of_loops_is_unrolled_to_itself(program: Program) -> None:
     check(alignment, traces)
 
 
-@settings(max_examples=1000)
+@settings(max_examples=40)
 @given(programs, st.integers(12, 30))
 def test_a_loop_describes_trip_counts_it_never_saw(program: Program, trip: int) -> None:
     alignment = align(traces_of(program), TRIPS)
