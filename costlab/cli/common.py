@@ -17,7 +17,7 @@ from costlab.errors import InputError
 from costlab.i18n import _
 from costlab.symbols import is_assignment, parse_sizes, single
 
-MODES = ("forward", "train", "prefill", "decode")
+MODES = ("forward", "train", "prefill", "decode", "optimizer")
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 BACKENDS = ("cpu", "cuda", "math")
 SCOPES = ("layer", "core")
@@ -240,6 +240,12 @@ def parse_options(settings: Iterable[str]) -> tuple[dict[str, int], dict[str, bo
             raise InputError(_("--set takes name=value"), given=setting, allowed="h=8, causal=yes")
         if text.lower() in _FLAGS:
             flags[name] = _FLAGS[text.lower()]
+        elif not text[:1].isdigit():
+            raise InputError(
+                _("--set takes a size or a flag"),
+                given=setting,
+                allowed=_("a positive integer, or yes, no"),
+            )
         else:
             sizes |= single(parse_sizes([setting]))
     return sizes, flags

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import suppress
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING
 
 from costlab.cli.common import Progress
@@ -27,25 +29,75 @@ def load_program(
 ) -> Derivation:
     """The formulas of ``target``: the committed ones where there are, else derived now.
 
+    A file of the user's is tried in a child process first, so that one that hangs or ends the
+    process is an error in one line.
+
     Raises:
-        UnknownNameError, InputError: for a bad target or mode.
+        UnknownNameError, InputError: for a bad target, mode, size or flag.
         ModuleError, DerivationError: if the user's module fails or has no closed form.
     """
-    from costlab.arch import registry
     from costlab.formulas import store
+    from costlab.sources.check import check_in_child
+    from costlab.sources.user import check_file, names_file
 
-    if ":" not in target:
-        registry.spec(target)  # an unknown name is refused before torch is imported
-        if not fixed:
+    sizes, options = dict(fixed or {}), dict(flags or {})
+    if names_file(target):
+        check_file(target)
+    elif not target.startswith("hf:"):
+        _check_entry(target, mode, sizes, options)  # before torch is imported
+        if not sizes:
             with suppress(InputError):
-                return store.load(target, mode, dtype, backend, flags)
-    from costlab.derivation.api import derive
-
+                return store.load(target, mode, dtype, backend, options)
     if progress is not None:
         progress(_("deriving {target}").format(target=target))
-    return derive(
-        target, mode=mode, dtype=dtype, backend=backend, sizes=fixed or {}, options=flags or {}
-    )
+    if names_file(target):
+        check_in_child(
+            target,
+            sizes,
+            mode="train" if mode == "optimizer" else mode,
+            options=options,
+            dtype=dtype,
+        )
+    from costlab.derivation.api import derive
+
+    with prints_on_stderr():
+        return derive(
+            target, mode=mode, dtype=dtype, backend=backend, sizes=sizes, options=options
+        )
+
+
+def _check_entry(
+    name: str, mode: str, sizes: Mapping[str, int], options: Mapping[str, bool]
+) -> None:
+    """Raise unless the catalogue has ``name`` with this mode and sizes and flags of these names."""
+    from costlab.arch import registry
+    from costlab.sources.resolve import resolve
+
+    if name not in registry.names() and ("." in name or os.sep in name):
+        raise InputError(
+            _("neither an architecture nor a module"),
+            given=name,
+            allowed="ARCH, FILE.py:FACTORY, hf:FILE.json",
+            advice=_("`costlab list` names the architectures"),
+        )
+    source = resolve(name)
+    source.factory("train" if mode == "optimizer" else mode)
+    source.check(sizes)
+    source.check_options(options)
+
+
+@contextmanager
+def prints_on_stderr() -> Iterator[None]:
+    """Send what a module prints to stderr: stdout is for the answer of the command."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def load_machine(device: str, dtype: str, threads: int | None) -> Machine:

@@ -10,12 +10,13 @@ share one slot per operator of the body.
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from costlab.errors import DerivationError
 from costlab.trace.records import OpRecord, Trace
 
+_MOST_LOOPS = 8
 PEEL = 1  # passes at each end that are kept as literals
 _DIGITS = re.compile(r"(?<![^. ])\d+(?![^. ])")
 
@@ -103,7 +104,16 @@ def first_difference(traces: Sequence[Trace]) -> tuple[OpRecord, OpRecord] | Non
 
 
 def align(traces: Sequence[Trace], trips: Sequence[int] | None) -> Alignment:
-    """Line up ``traces``; ``trips`` are their trip counts where sequences grow with one size.
+    """The first of :func:`alignments`: that with the fewest loops."""
+    return next(alignments(traces, trips))
+
+
+def alignments(traces: Sequence[Trace], trips: Sequence[int] | None) -> Iterator[Alignment]:
+    """Ways to line up ``traces``, fewest loops first; dimensions decide which one holds.
+
+    ``trips`` are the traces' trip counts where their sequences grow with one size. Where a body
+    is itself made of equal parts (an optimizer's update of each parameter), several loops of one
+    part each explain the sequences as well as one loop of all.
 
     Raises:
         DerivationError: if the sequences are neither equal nor equal up to repeated runs.
@@ -111,13 +121,16 @@ def align(traces: Sequence[Trace], trips: Sequence[int] | None) -> Alignment:
     sequences, numbers = tokenise(traces)
     if all(s == sequences[0] for s in sequences):
         whole = [_Literal(tuple(sequences[0]))]
-        return replace(_slots(whole, [0] * len(traces)), numbers=numbers)
-    if trips is None:
+        yield replace(_slots(whole, [0] * len(traces)), numbers=numbers)
+        return
+    found: list[list[_Piece]] = []
+    for most in range(1, _MOST_LOOPS + 1) if trips is not None else ():
+        pieces = _find_pieces(sequences, trips, most)
+        if pieces is not None and pieces not in found:
+            found.append(pieces)
+            yield replace(_slots(pieces, trips), numbers=numbers)
+    if not found:
         raise _not_aligned(traces)
-    pieces = _find_pieces(sequences, trips)
-    if pieces is None:
-        raise _not_aligned(traces)
-    return replace(_slots(pieces, trips), numbers=numbers)
 
 
 def _not_aligned(traces: Sequence[Trace]) -> DerivationError:
@@ -130,12 +143,17 @@ def _not_aligned(traces: Sequence[Trace]) -> DerivationError:
     )
 
 
-def _find_pieces(sequences: list[list[int]], trips: Sequence[int]) -> list[_Piece] | None:
+def _find_pieces(
+    sequences: list[list[int]], trips: Sequence[int], most: int
+) -> list[_Piece] | None:
+    """Pieces with at most ``most`` loops that rebuild every sequence."""
     longest = max(range(len(trips)), key=lambda i: trips[i])
     for shortest in sorted(range(len(trips)), key=lambda i: trips[i]):
         if trips[shortest] == trips[longest]:
             break
-        pieces = _split(sequences[longest], sequences[shortest], trips[longest], trips[shortest])
+        pieces = _split(
+            sequences[longest], sequences[shortest], trips[longest], trips[shortest], most
+        )
         if pieces is not None and all(
             _expand(pieces, trip) == sequence
             for trip, sequence in zip(trips, sequences, strict=True)
@@ -154,11 +172,13 @@ def _expand(pieces: Sequence[_Piece], trip: int) -> list[int]:
     return tokens
 
 
-def _split(long: list[int], short: list[int], many: int, few: int) -> list[_Piece] | None:
+def _split(
+    long: list[int], short: list[int], many: int, few: int, most: int
+) -> list[_Piece] | None:
     """Pieces that explain both sequences; depth-first over the periods a run could have."""
     extra = many - few
 
-    def solve(x: int, y: int, start: int) -> list[_Piece] | None:
+    def solve(x: int, y: int, start: int, most: int) -> list[_Piece] | None:
         """Explain ``long[x:]`` and ``short[y:]``; ``long[start:x]`` is literal so far."""
         i = x
         while i < len(long) and i - x + y < len(short) and long[i] == short[i - x + y]:
@@ -166,9 +186,12 @@ def _split(long: list[int], short: list[int], many: int, few: int) -> list[_Piec
         j = i - x + y
         if i == len(long) and j == len(short):
             return [_Literal(tuple(long[start:]))]
+        growth, uneven = divmod(len(long) - i - (len(short) - j), extra)
+        if uneven or growth < 1 or most < 1:
+            return None
         # The first divergence may lie later than the end of the shorter run (what follows may
-        # begin like the body), never before it.
-        for period in range(1, (len(long) - i) // extra + 1):
+        # begin like the body), never before it. The last loop takes all growth that is left.
+        for period in range(growth if most == 1 else 1, growth + 1):
             jump = period * extra
             if i + jump > len(long) or i - period < start:
                 continue
@@ -186,7 +209,7 @@ def _split(long: list[int], short: list[int], many: int, few: int) -> list[_Piec
             end = left + passes * period
             if short[left - i + j : end - jump - i + j] != long[left : end - jump]:
                 continue  # the shorter run ends before these passes do
-            rest = solve(end, end - i + j - jump, end)
+            rest = solve(end, end - i + j - jump, end, most - 1)
             if rest is None:
                 continue
             return [
@@ -196,7 +219,7 @@ def _split(long: list[int], short: list[int], many: int, few: int) -> list[_Piec
             ]
         return None
 
-    return solve(0, 0, 0)
+    return solve(0, 0, 0, most)
 
 
 def _slots(pieces: Sequence[_Piece], trips: Sequence[int]) -> Alignment:

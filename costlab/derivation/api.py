@@ -24,7 +24,7 @@ def derive(
 
     Args:
         target: an architecture's name, ``FILE.py:FACTORY``, ``hf:FILE.json`` or a factory.
-        mode: "forward", "train", "prefill" or "decode".
+        mode: "forward", "train", "prefill", "decode" or "optimizer" (one Adam step, apart).
         dtype: "float32", "bfloat16", "float16" or "float64".
         backend: whose kernels: "cpu", "cuda" or "math" (attention unfused).
         sizes: sizes to keep at a number instead of a symbol.
@@ -44,7 +44,8 @@ def derive(
     if backend not in BACKENDS:
         raise InputError(_("unknown backend"), given=backend, allowed=", ".join(BACKENDS))
     source = resolve(target)
-    source.factory(mode)
-    from costlab.derivation.work import derive_source
+    from costlab.derivation.work import built_mode, derive_source
+
+    source.factory(built_mode(mode))
 
     return derive_source(source, mode, dtype, backend, dict(sizes or {}), dict(options or {}))

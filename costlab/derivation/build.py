@@ -274,7 +274,14 @@ class Builder:
             dims = [self._literal.fit(d) for d in zip(*(row[0].shape for row in rows), strict=True)]
             if all(d is not None for d in dims):
                 return product(d for d in dims if d is not None)
-        return self._literal.fit([sum(integer(product(i.shape)) for i in row) for row in rows])
+        counts = [sum(integer(product(i.shape)) for i in row) for row in rows]
+        found = self._literal.fit(counts)
+        if found is None:
+            # Sums over unequal tensors of many layers are short only in the sizes themselves.
+            names = [n for n in self.composites if not n.startswith("_")]
+            sizes = [dict(t.sizes) for t in self.traces]
+            found = Fitter(sizes, [*names, *(v for v in self.variables if v != "k")]).fit(counts)
+        return found
 
 
 def _seen(traces: Sequence[Trace], values: Sequence[Sequence[int]]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from costlab.algebra import Expr, Size, as_expr, sum_range, total
-from costlab.derivation.align import PEEL, Alignment, align, token
+from costlab.derivation.align import PEEL, Alignment, alignments, token
 from costlab.derivation.build import Builder
 from costlab.derivation.lifetimes import PASS, LiveSets, MomentAt, moments
 from costlab.derivation.sizes import LAYER_NAMES, LAYER_RANGES, TRIP_RANGES, SizeModel
@@ -113,16 +113,29 @@ def derive_class(
 
 
 def _derive(traces: Sequence[Trace], model: SizeModel, trip: str | None, backend: str) -> Derived:
+    """Formulas from the first way to line up the traces that reproduces all of them."""
     runs = [Run.of(t, backend) for t in traces]
-    alignment = align(traces, [t.sizes[trip] for t in traces] if trip else None)
-    builder = Builder(traces, alignment, model.variables, trip, backend)
-    derived = _assemble(builder, model, trip, runs)
+    trips = [t.sizes[trip] for t in traces] if trip else None
+    first: DerivationError | None = None
+    for alignment in alignments(traces, trips):
+        builder = Builder(traces, alignment, model.variables, trip, backend)
+        try:
+            derived = _assemble(builder, model, trip, runs)
+            _demand(derived, runs)
+            return derived
+        except DerivationError as error:
+            first = first or error
+    assert first is not None
+    raise first
+
+
+def _demand(derived: Derived, runs: Sequence[Run]) -> None:
+    """Raise unless the formulas reproduce every run."""
     for run in runs:
         problem = check_run(derived, run)
         if problem is not None:
             where = ", ".join(f"{k}={v}" for k, v in run.trace.sizes.items())
             raise DerivationError(problem, where=where)
-    return derived
 
 
 def _distinct(
@@ -159,10 +172,10 @@ def _trip_variable(
     by_length = sorted(more, key=lambda t: len(t.ops))
     cause = _first_change(by_length[0], by_length[-1])
     raise DerivationError(
-        "the number of operators is no function of one size",
+        "the number of operators changes with the data, or with more than one size",
         operator=cause.op if cause else "",
         where=(cause.where or cause.module) if cause else "",
-        advice="loops must run over one size only",
+        advice="a loop must run over one size, and no branch may depend on values",
     )
 
 

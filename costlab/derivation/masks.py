@@ -16,6 +16,8 @@ from costlab.graph import Call, TensorSpec
 from costlab.trace.records import OpRecord
 
 _PRODUCTS = ("bmm", "mm", "baddbmm", "addmm")
+_PRODUCTS_BY_ENTRY = ("mul", "mul_")
+_SUMS = ("add", "add_", "sub", "sub_", "rsub")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,34 +31,65 @@ def carry_masks(records: Sequence[OpRecord]) -> None:
     kept: dict[int, _Kept] = {}
     writers: dict[int, list[int]] = {}
     for number, record in enumerate(records):
+        found: _Kept | None = None
         if record.kept is not None and record.pairs_at is not None:
             found = _Kept(record.kept, integer(record.outs[0].numel))
             _mark_maker(records, number, writers, found)
-            kept.update((storage, found) for storage in record.writes)
         elif record.kept is None:
-            _carry(records, number, kept, writers)
+            found = _carried(records, number, kept, writers)
         for storage in record.writes:
+            kept.pop(storage, None)
+            if found is not None:
+                kept[storage] = found
             writers.setdefault(storage, []).append(number)
 
 
-def _carry(
+def _carried(
     records: Sequence[OpRecord],
     number: int,
-    kept: dict[int, _Kept],
+    kept: Mapping[int, _Kept],
     writers: Mapping[int, list[int]],
-) -> None:
+) -> _Kept | None:
+    """What the operator's result keeps of a masked operand; marks the operator if a product."""
     record = records[number]
-    for position, tensor in enumerate(_tensors(record)):
-        found = kept.get(tensor.storage)
-        if found is None or tensor.numel != found.numel:
+    tensors = _tensors(record)[int(_is(record, ("copy_",))) :]  # a copy forgets what was there
+    counts = [_count(tensor, kept.get(tensor.storage)) for tensor in tensors]
+    position = next((i for i, count in enumerate(counts) if count is not None), None)
+    if position is None or not record.outs:
+        return None
+    if _is_product(record):
+        record.kept, record.pairs_at = counts[position], position
+        return None
+    numel = integer(record.outs[0].numel)
+    if _is(record, _SUMS):
+        # A sum is 0 only where all that it adds is.
+        whole = {c for c, t in zip(counts, tensors, strict=True) if t.numel == numel}
+        count = whole.pop() if len(whole) == 1 else None
+        return None if count is None else _Kept(count, numel)
+    for count, tensor in zip(counts, tensors, strict=True):
+        if count is None:
             continue
-        if _is_product(record):
-            record.kept, record.pairs_at = found.count, position
-        elif record.outs and record.outs[0].numel == found.numel:
+        if _is(record, _PRODUCTS_BY_ENTRY):
+            found = _Kept(count * (numel // integer(tensor.numel)), numel)
+            _mark_maker(records, number, writers, found)
+            return found
+        if tensor.numel == numel:
+            found = _Kept(count, numel)
             if "softmax_backward" in record.op:
                 _mark_maker(records, number, writers, found)
-            kept.update((storage, found) for storage in record.writes)
-        return
+            return found
+    return None
+
+
+def _count(tensor: TensorSpec, found: _Kept | None) -> int | None:
+    """Entries kept of a masked matrix as ``tensor`` shows it: whole, or repeated."""
+    if found is None:
+        return None
+    repeats = 1
+    for size, stride in zip(tensor.shape, tensor.stride, strict=False):
+        if stride == 0:
+            repeats *= integer(size)
+    return found.count * repeats if tensor.numel == found.numel * repeats else None
 
 
 def _mark_maker(
@@ -85,7 +118,11 @@ def _mark_maker(
 
 
 def _is_product(record: OpRecord) -> bool:
-    return record.op.split(".")[1] in _PRODUCTS
+    return _is(record, _PRODUCTS)
+
+
+def _is(record: OpRecord, names: tuple[str, ...]) -> bool:
+    return record.op.split(".")[1] in names
 
 
 def _tensors(record: OpRecord) -> list[TensorSpec]:

@@ -16,6 +16,7 @@ from costlab.derivation.classes import ClassFound, find_classes, size_models
 from costlab.derivation.engine import Tracer
 from costlab.derivation.masks import carry_masks
 from costlab.derivation.opaque import settle
+from costlab.derivation.optimizer import optimizer_step
 from costlab.derivation.sizes import SizeModel
 from costlab.errors import DerivationError, ModuleError
 from costlab.formulas.record import CostClass, Derivation
@@ -48,7 +49,7 @@ def derive_source(
     options: Mapping[str, bool],
 ) -> Derivation:
     """See :func:`costlab.derivation.api.derive`."""
-    tracer = SourceTracer(source, mode, dtype, options, fixed)
+    tracer = SourceTracer(source, mode, dtype, options, fixed, backend=backend)
     with tracing(backend):
         found = classes_of(tracer, backend)
     return record_of(source, found, mode, dtype, backend, fixed, options)
@@ -80,7 +81,7 @@ def _cut(tracer: SourceTracer, model: SizeModel) -> SourceTracer:
     source = tracer.source
     sizes = {**model.sample(random.Random(0)), **tracer.fixed}
     given = {name: sizes[name] for name in source.symbols}
-    module = source.program(tracer.mode, given, tracer.options).module
+    module = source.program(built_mode(tracer.mode), given, tracer.options).module
     stacks = find_equal_layers(module) if module is not None else ()
     if module is None or not stacks:
         return tracer
@@ -134,6 +135,11 @@ def record_of(
     )
 
 
+def built_mode(mode: str) -> str:
+    """The mode whose factory builds the program: an optimizer steps what was trained."""
+    return "train" if mode == "optimizer" else mode
+
+
 @dataclass(frozen=True, slots=True)
 class SourceTracer:
     """Builds a source at some sizes and traces one pass of it.
@@ -149,16 +155,19 @@ class SourceTracer:
     fixed: Mapping[str, int] = field(default_factory=dict)
     stack: EqualLayers | None = None
     layer: type[torch.nn.Module] | None = None
+    backend: str = "cpu"
 
     def __call__(self, sizes: Mapping[str, int]) -> Trace:
         full = {**self.fixed, **sizes}
         given = {name: full[name] for name in self.source.symbols}
         with first_layers_only(self.layer, full.get(LAYERS, 0)):
-            raw = self.source.program(self.mode, given, self.options)
+            raw = self.source.program(built_mode(self.mode), given, self.options)
         if self.stack is not None and raw.module is not None:
             keep_layers(raw.module, self.stack.path, full[LAYERS])
-        program = prepare(raw, self.mode, self.dtype)
-        found = trace(program, self.mode, sizes)
+        program = prepare(raw, built_mode(self.mode), self.dtype)
+        if self.mode == "optimizer":
+            program = optimizer_step(program, self.backend)
+        found = trace(program, self.mode, sizes, locate=self.source.file is not None)
         carry_masks(found.ops)
         settle(found)
         return found

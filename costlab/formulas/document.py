@@ -69,7 +69,7 @@ def cost_document(
         c.quantity: c for c in derivation.claims if c.scope == scope and _applies(derivation, c)
     }
     found: dict[str, Any] = {}
-    for name in QUANTITIES:
+    for name in (q for q in QUANTITIES if q in item.cost):
         entry = quantity_document(item.cost[name], item.domain, derivation, scope, latex_too)
         claim = claims.get(name)
         if claim is not None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from costlab.algebra import Expr, Size, as_expr
 from costlab.arch.spec import Claim
-from costlab.errors import SizeError
+from costlab.errors import InputError, SizeError
 from costlab.graph import Moment
 
 SCHEMA = "costlab.derive/1"
@@ -126,6 +126,58 @@ class Derivation:
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
+
+    def expression(self, quantity: str, scope: str = "layer") -> Expr:
+        """The main class's formula of a quantity, for the layer or its core.
+
+        Raises:
+            InputError: if it has no closed form; says why.
+        """
+        found = self.classes[0].cost[quantity]
+        expr = found.expr if scope == "layer" else found.core
+        if expr is None:
+            raise InputError(
+                f"{self.architecture} has no closed form of {quantity}",
+                given=f"{self.mode}, {scope}",
+                advice=found.reason,
+            )
+        return expr
+
+    def order(self, quantity: str, scope: str = "layer") -> Expr:
+        """Leading monomials of the main class's formula, without coefficients."""
+        from costlab.formulas.document import machine_symbols, tie
+        from costlab.formulas.order import order
+
+        expr = tie(self.expression(quantity, scope), self)
+        return order(expr, self.classes[0].domain, machine_symbols(expr))
+
+    def latex(self, quantity: str, scope: str = "layer") -> str:
+        """The main class's formula in LaTeX."""
+        from costlab.formulas.latex import latex
+
+        return latex(self.expression(quantity, scope))
+
+    def evaluate(self, *quantities: str, **sizes: Any) -> dict[str, Any]:
+        """Values at sizes that are numbers (exact results) or numpy arrays (float64 results).
+
+        For example ``derivation.evaluate("flop", "peak_bytes", n=np.array([512, 1024]), d=256)``.
+        Sizes left out take their defaults. Without names, every quantity that has a closed form
+        and needs no machine is given. Where no class holds, an array is NaN and a number raises.
+        """
+        from costlab.formulas.evaluate import evaluate_quantities
+
+        wanted = quantities or tuple(
+            name
+            for name, quantity in self.classes[0].cost.items()
+            if quantity.expr is not None and name != "time"
+        )
+        return evaluate_quantities(self, sizes, wanted)
+
+    def to_json(self) -> dict[str, Any]:
+        """The document that ``costlab derive --json`` prints."""
+        from costlab.formulas.document import document
+
+        return document(self)
 
     def select(self, sizes: Mapping[str, int]) -> CostClass:
         """The class whose domain contains ``sizes``.

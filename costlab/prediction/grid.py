@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costlab.errors import InputError
+from costlab.formulas.evaluate import class_index, complete_arrays, evaluate
 from costlab.formulas.record import CostClass, Derivation
 from costlab.hardware.machine import Machine
 from costlab.i18n import _
-from costlab.prediction.evaluate import evaluate
 from costlab.prediction.timing import time_of
 
 Array = NDArray[np.float64]
@@ -67,7 +67,7 @@ def curve(
         machine: needed for time only.
     """
     values = np.asarray(values, dtype=float)
-    full = complete_arrays(derivation, {**sizes, over: values}, machine)
+    full = complete_arrays(derivation, at_threads({**sizes, over: values}, machine))
     chosen = class_index(derivation, full)
     result = Values(*(np.full(values.shape, np.nan) for _part in range(3)))
     for index, cost_class in enumerate(derivation.classes):
@@ -77,7 +77,7 @@ def curve(
         own = {k: v[mask] if isinstance(v, np.ndarray) else v for k, v in full.items()}
         if metric == "time" and mask.sum() > 4 * _NODES:
             nodes = np.geomspace(own[over].min(), own[over].max(), _NODES)
-            at_nodes = complete_arrays(derivation, {**sizes, over: nodes}, machine)
+            at_nodes = complete_arrays(derivation, at_threads({**sizes, over: nodes}, machine))
             found = _interpolate(
                 evaluate_class(derivation, cost_class, at_nodes, metric, machine), nodes, own[over]
             )
@@ -90,59 +90,9 @@ def curve(
     return result
 
 
-def complete_arrays(
-    derivation: Derivation, sizes: Mapping[str, Any], machine: Machine | None
-) -> dict[str, Any]:
-    """Sizes with defaults, auxiliary symbols and ``threads``; arrays pass through."""
-    full: dict[str, Any] = {**derivation.defaults, **sizes}
-    full["threads"] = 1 if machine is None else machine.threads
-    for name, expr in derivation.auxiliary.items():
-        full[name] = evaluate(expr, full)
-    return full
-
-
-def class_index(
-    derivation: Derivation, full: Mapping[str, Any], *, smooth: bool = False
-) -> NDArray[np.int64]:
-    """For each size the index of the first class that holds; -1 where none does.
-
-    Args:
-        derivation: formulas.
-        full: complete sizes as arrays.
-        smooth: take divisibility for granted, as a map over two sizes does.
-    """
-    shape = np.broadcast_shapes(*(np.shape(value) for value in full.values()))
-    chosen = np.full(shape, -1)
-    for index, cost_class in reversed(list(enumerate(derivation.classes))):
-        chosen[_holds(cost_class, full, shape, smooth)] = index
-    if not smooth:
-        for name in derivation.auxiliary:
-            value = np.broadcast_to(full[name], shape)
-            chosen[(value != np.floor(value)) | (value < 1)] = -1
-    return chosen
-
-
-def _holds(
-    cost_class: CostClass, full: Mapping[str, Any], shape: tuple[int, ...], smooth: bool
-) -> NDArray[np.bool_]:
-    mask = np.ones(shape, dtype=bool)
-    for condition in cost_class.domain:
-        left = full[condition.left]
-        right = full[condition.right] if isinstance(condition.right, str) else condition.right
-        match condition.kind:
-            case "divides":
-                mask &= True if smooth else np.asarray(right % left == 0)
-            case "not divides":
-                mask &= False if smooth else np.asarray(right % left != 0)
-            case ">=":
-                mask &= np.asarray(left >= right)
-            case "<=":
-                mask &= np.asarray(left <= right)
-            case "==":
-                mask &= np.asarray(left == right)
-            case _:
-                raise ValueError(f"unknown condition {condition.kind!r}")
-    return mask
+def at_threads(sizes: Mapping[str, Any], machine: Machine | None) -> dict[str, Any]:
+    """``sizes`` with the threads that a machine runs with."""
+    return {"threads": 1 if machine is None else machine.threads, **sizes}
 
 
 def evaluate_class(

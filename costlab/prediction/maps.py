@@ -15,17 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costlab.errors import SizeError
+from costlab.formulas.evaluate import class_index, complete_arrays
 from costlab.formulas.record import Derivation
 from costlab.hardware.machine import Machine
 from costlab.i18n import _
-from costlab.prediction.grid import (
-    Array,
-    Values,
-    check_metric,
-    class_index,
-    complete_arrays,
-    evaluate_class,
-)
+from costlab.prediction.grid import Array, Values, at_threads, check_metric, evaluate_class
 
 SCHEMA = "costlab.map/1"
 UNDECIDED, NOBODY = -1, -2
@@ -131,13 +125,17 @@ def _surface(
             advice=_("add {missing}").format(missing=" ".join(f"{m}=.." for m in missing)),
         )
     own_axes = dict(zip(over, (x[None, :], y[:, None]), strict=True))
-    cells = complete_arrays(derivation, {**own, **{v: own_axes[v] for v in varying}}, machine)
+    cells = complete_arrays(
+        derivation, at_threads({**own, **{v: own_axes[v] for v in varying}}, machine)
+    )
     shape = (len(y), len(x))
     chosen = np.broadcast_to(class_index(derivation, cells, smooth=True), shape)
     result = Values(*(np.full(shape, np.inf) for _part in range(3)))
     nodes_x, nodes_y = _nodes(x), _nodes(y)
     axes = dict(zip(over, (nodes_x[None, :], nodes_y[:, None]), strict=True))
-    sampled = complete_arrays(derivation, {**own, **{v: axes[v] for v in varying}}, machine)
+    sampled = complete_arrays(
+        derivation, at_threads({**own, **{v: axes[v] for v in varying}}, machine)
+    )
     for index, cost_class in enumerate(derivation.classes):
         mask = chosen == index
         if not mask.any():

@@ -9,10 +9,10 @@ from typing import Any
 
 from costlab.algebra import Expr, Func, exact_div
 from costlab.errors import AlgebraError, InputError
+from costlab.formulas.evaluate import evaluate
 from costlab.formulas.record import Derivation
 from costlab.formulas.text import candidates
 from costlab.i18n import _
-from costlab.prediction.evaluate import evaluate
 from costlab.prediction.grid import METRICS
 from costlab.prediction.search import LARGEST, any_size, check_variable
 from costlab.prediction.sizes import complete_sizes

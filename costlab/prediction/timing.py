@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from costlab.formulas.evaluate import evaluate
 from costlab.formulas.record import CostClass, Group
 from costlab.hardware.machine import DATASHEET, Machine
-from costlab.prediction.evaluate import evaluate
 from costlab.prediction.shapes import rate_name, rate_shape
 
 LIMITERS = ("compute", "memory", "launch", "latency")

@@ -9,6 +9,7 @@ from costlab.errors import ModuleError
 from costlab.i18n import _
 
 _LONGEST = 240
+_OURS = Path(__file__).resolve().parents[1]
 
 
 def blame(
@@ -19,7 +20,8 @@ def blame(
     Args:
         error: what was raised.
         doing: what failed, in words ("the factory of x.py:f failed").
-        file: the user's file; its deepest line on the stack is named, else the deepest line.
+        file: the user's file; its deepest line on the stack is named. Without it, the deepest
+            line of a module, which is neither torch's nor of CostLab's machinery.
         given: the sizes it was called with, or other input.
     """
     return ModuleError(f"{doing}: {summary(error)}{_where(error, file)}", given=given)
@@ -42,7 +44,15 @@ def _where(error: BaseException, file: Path | None) -> str:
         own = [f for f in frames if Path(f.filename).resolve() == file.resolve()]
         near = [f for f in frames if Path(f.filename).resolve().parent == folder]
         frames = traceback.StackSummary.from_list(own or near)
+    else:
+        modules = [f for f in frames if not _is_machinery(Path(f.filename))]
+        frames = traceback.StackSummary.from_list(modules or frames)
     return _at(frames[-1].filename, frames[-1].lineno) if frames else ""
+
+
+def _is_machinery(path: Path) -> bool:
+    ours = _OURS in path.parents and _OURS / "arch" not in path.parents
+    return ours or "torch" in path.parts
 
 
 def _at(filename: str, line: int | None) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from costlab.errors import InputError
+from costlab.i18n import _
 from costlab.sources.source import Source
 
 
@@ -32,9 +35,9 @@ def resolve(target: object) -> Source:
         from costlab.sources.huggingface import from_config
 
         return from_config(target)
-    if target.endswith(".py") or ".py:" in target:
-        from costlab.sources.user import from_file
+    from costlab.sources.user import from_file, names_file
 
+    if names_file(target):
         return from_file(target)
     return _from_catalogue(target)
 
@@ -65,6 +68,14 @@ def _make(name: str, maker: str, **sizes: int) -> object:
     from costlab.arch import registry
 
     make: Callable[..., object] = getattr(registry.load(name), maker)
+    taken = inspect.signature(make).parameters
+    for given in sizes:
+        if given not in taken:
+            raise InputError(
+                _("{name} takes no such setting in this mode").format(name=name),
+                given=given,
+                allowed=", ".join(taken),
+            )
     return make(**sizes)
 
 

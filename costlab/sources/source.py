@@ -91,6 +91,16 @@ class Source:
                     allowed=_("integers from 1"),
                 )
 
+    def check_options(self, options: Mapping[str, bool]) -> None:
+        """Raise ``InputError`` for a flag that this source does not have."""
+        for name in options:
+            if not self.options:
+                raise InputError(_("{name} has no flags").format(name=self.name), given=name)
+            if name not in self.options:
+                raise UnknownNameError(
+                    _("flag of {name}").format(name=self.name), name, self.options
+                )
+
     def complete(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """All sizes in the order of ``symbols``, defaults filled in.
 
@@ -117,9 +127,11 @@ class Source:
         What the factory prints goes to stderr, so that it cannot mix with CostLab's own output.
 
         Raises:
+            InputError: for a size or a flag of another name.
             ModuleError: if the factory raises; names the line of the user's file.
         """
         make = self.factory(mode)
+        self.check_options(options or {})
         arguments: dict[str, int] = {**self.complete(sizes), **(options or {})}
         try:
             with contextlib.redirect_stdout(sys.stderr):

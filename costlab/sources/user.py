@@ -21,6 +21,11 @@ _MODES = ("forward", "train", "prefill", "decode")
 _RESERVED = frozenset({"Max", "Min", "floor", "ceiling", "log", "log2"})
 
 
+def names_file(target: str) -> bool:
+    """Whether ``target`` is meant as ``FILE.py:FACTORY``."""
+    return target.endswith(".py") or ".py:" in target
+
+
 def from_file(target: str) -> Source:
     """The source that ``FILE.py:FACTORY`` names. The file is executed, the factory is not called.
 
@@ -28,6 +33,21 @@ def from_file(target: str) -> Source:
         InputError: if the file or the factory does not exist.
         ModuleError: if the file fails to import, or the factory cannot be called with sizes.
     """
+    path, name, content, known = _read(target)
+    module, digest = _import(path.resolve(), content)
+    factory = getattr(module, name, None)
+    if factory is None:
+        raise UnknownNameError(_("factory in {path}").format(path=path), name, known)
+    return from_callable(factory, name=target, file=path.resolve(), fingerprint=digest, kind="file")
+
+
+def check_file(target: str) -> None:
+    """Raise what :func:`from_file` would as far as that shows without executing the file."""
+    _read(target)
+
+
+def _read(target: str) -> tuple[Path, str, bytes, list[str]]:
+    """Path, factory's name, content and the functions of ``FILE.py:FACTORY``."""
     path_text, _colon, name = target.rpartition(":")
     if target.endswith(".py"):
         path_text, name = target, ""
@@ -48,11 +68,7 @@ def from_file(target: str) -> Source:
             allowed=", ".join(f"{path_text}:{found}" for found in known),
             advice=_("write FILE.py:FACTORY"),
         )
-    module, digest = _import(path.resolve(), content)
-    factory = getattr(module, name, None)
-    if factory is None:
-        raise UnknownNameError(_("factory in {path}").format(path=path_text), name, known)
-    return from_callable(factory, name=target, file=path.resolve(), fingerprint=digest, kind="file")
+    return path, name, content, known
 
 
 def from_callable(

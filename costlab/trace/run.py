@@ -9,6 +9,8 @@ from contextlib import contextmanager
 import torch
 
 from costlab.errors import ModuleError
+from costlab.i18n import _
+from costlab.sources.blame import blame
 from costlab.sources.program import Program, floating_outputs, tensors_of
 from costlab.trace.records import Held, Trace
 from costlab.trace.tracker import Tracker, dtype_name
@@ -36,18 +38,24 @@ def quiet_collector() -> Iterator[None]:
 
 
 def trace(
-    program: Program, mode: str, sizes: Mapping[str, int], *, locate: bool = False
+    program: Program,
+    mode: str,
+    sizes: Mapping[str, int],
+    *,
+    locate: bool = False,
+    tracker: Tracker | None = None,
 ) -> Trace:
     """Run ``program`` once in ``mode`` and return what it did.
 
     Call within :func:`quiet_collector`. With ``locate`` every operator carries the user's line.
+    ``tracker`` records in another way than an ordinary one.
 
     Raises:
         ModuleError: if the program raises; the message carries the original error.
     """
     gc.collect()
     gc.freeze()
-    tracker = Tracker(locate=locate)
+    tracker = tracker or Tracker(locate=locate)
     held: list[Held] = []
     if program.module is not None:
         held += _seed(tracker, program.module.named_parameters(), "parameters")
@@ -66,10 +74,8 @@ def trace(
     except ModuleError:
         raise
     except Exception as error:
-        raise ModuleError(
-            f"the module raised {type(error).__name__}: {error}".splitlines()[0],
-            given=", ".join(f"{k}={v}" for k, v in sizes.items()),
-        ) from error
+        shown = " ".join(f"{k}={v}" for k, v in sizes.items())
+        raise blame(error, _("the module failed"), given=shown) from error
     tracker.mark(tensors_of(result), result=True)
     tracker.close()
     left = _left(tracker, result) if mode in ("prefill", "decode") else ()

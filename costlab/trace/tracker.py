@@ -11,7 +11,7 @@ import inspect
 import sys
 import weakref
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -25,12 +25,10 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from costlab.graph import Arg, TensorSpec
 from costlab.trace.inplace import IN_PLACE, ordinary, unshared_references
+from costlab.trace.kept import kept_entries, seen_entries
 from costlab.trace.records import OpRecord, StorageRecord
 
 _ACCUMULATE = 2**64 - 1  # sequence number that autograd gives to AccumulateGrad
-_EXPONENTIALS = frozenset(("aten._softmax", "aten.exp", "aten.exp_"))
-_TRIANGLES = {"aten.tril": torch.tril, "aten.tril_": torch.tril, "aten.triu": torch.triu,
-              "aten.triu_": torch.triu}  # fmt: skip
 _DTYPE_NAMES: dict[torch.dtype, str] = {}
 
 
@@ -130,7 +128,7 @@ class Tracker(TorchDispatchMode):
             self._view_ran()
             return func(*args, **kwargs)
         if func in IN_PLACE:
-            func = ordinary(func, args, kwargs, self._made_by(args))
+            func = self._as_run(func, args, kwargs)
         name, names, mutable = self._schema(func)
         spec_args: dict[str, Arg] = {
             (names[i] if i < len(names) else f"arg{i}"): self._arg(value)
@@ -158,6 +156,10 @@ class Tracker(TorchDispatchMode):
         self._note_mask(record, (args, kwargs), out_tensors)
         self.ops.append(record)
         return result
+
+    def _as_run(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        """What an ordinary run calls for ``func``, which it may write in place."""
+        return ordinary(func, args, kwargs, self._made_by(args))
 
     def _made_by(self, args: tuple[Any, ...]) -> str:
         """The operator before, if it made the first argument."""
@@ -204,32 +206,18 @@ class Tracker(TorchDispatchMode):
         self, record: OpRecord, given: tuple[Any, ...], outs: list[torch.Tensor]
     ) -> None:
         packet = record.op.rsplit(".", 1)[0]
-        kept: int | None = None
-        if packet in _EXPONENTIALS and outs[0].is_floating_point():
-            # The exponential of what a mask hides is exactly 0, and of nothing else.
-            kept = int(torch.count_nonzero(outs[0]))
-        elif packet in _TRIANGLES:
-            diagonal = record.args.get("diagonal", 0)
-            ones = torch.ones(outs[0].shape, dtype=torch.bool)
-            kept = int(torch.count_nonzero(_TRIANGLES[packet](ones, diagonal)))
-        elif packet.startswith("aten.masked_fill") and record.args.get("value") == 0:
-            mask = next(t for t in _flatten(given) if t.dtype == torch.bool)
-            kept = outs[0].numel() - int(torch.count_nonzero(mask.expand(outs[0].shape)))
-        if kept is not None and kept < outs[0].numel():
-            record.kept, record.pairs_at = kept, -1
         if "attention" in packet:
             mask = record.args.get("attn_mask") or record.args.get("attn_bias")
             if isinstance(mask, TensorSpec):
-                value = next(
-                    a
-                    for a in _flatten(given)
-                    if self._ids.get(a.untyped_storage()._cdata) == mask.storage
-                )
-                query, key = record.args["query"], record.args["key"]
-                assert isinstance(query, TensorSpec) and isinstance(key, TensorSpec)
+                value = next(t for t in _flatten(given) if self.storage_id(t) == mask.storage)
+                query, key = (record.args[name] for name in ("query", "key"))
+                assert isinstance(query, TensorSpec)
+                assert isinstance(key, TensorSpec)
                 shape = (*query.shape[:3], key.shape[2])
-                seen = value if value.dtype == torch.bool else value > torch.finfo(value.dtype).min / 2
-                record.kept = int(torch.count_nonzero(seen.expand(shape)))
+                record.kept = seen_entries(value, shape)
+        elif outs and outs[0].is_floating_point():
+            record.kept = kept_entries(packet, given[0], outs[0])
+            record.pairs_at = -1 if record.kept is not None else None
 
     # -- attribution -------------------------------------------------------------------------
 

@@ -78,7 +78,13 @@ def by_exponential(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
     return scores @ v / scores.sum(-1, keepdim=True)
 
 
-MASKED = [by_fill, by_sum, by_where, by_full_bias, by_product, by_exponential]
+def by_decay(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+    """Retention: one triangle of decays for all heads, multiplied into the scores."""
+    distance = torch.arange(N)[:, None] - torch.arange(N)
+    return (q @ k.mT * (0.9**distance).tril()) @ v
+
+
+MASKED = [by_fill, by_sum, by_where, by_full_bias, by_product, by_decay, by_exponential]
 
 
 @pytest.mark.parametrize("call", MASKED)
@@ -148,6 +154,39 @@ def test_a_shared_triangle_of_weights() -> None:
 def test_nothing_is_kept_back_where_nothing_is_masked() -> None:
     ops, _ = masked(lambda q, k, v: (q @ k.mT).softmax(-1) @ v, *heads())
     assert [r.kept for r in ops if r.op in PRODUCTS] == [None] * 6
+
+
+def test_zeros_of_the_data_are_no_mask() -> None:
+    """Probabilities that vanish by rounding, and rectified values, keep everything."""
+
+    def call(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        shares = (30 * q @ k.mT).softmax(-1)
+        assert bool((shares == 0).any())
+        return F.relu(shares @ v) @ v.mT
+
+    ops, _ = masked(call, *heads())
+    assert [r.kept for r in ops if r.op in PRODUCTS] == [None] * 9
+
+
+def test_a_sum_with_something_unmasked_keeps_everything() -> None:
+    def call(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        scores = q @ k.mT
+        return (scores.tril() + scores) @ v
+
+    ops, _ = masked(call, *heads(), mode="forward")
+    _, second = (r.kept for r in ops if r.op in PRODUCTS)
+    assert second is None
+
+
+def test_a_buffer_that_is_written_over_keeps_everything() -> None:
+    def call(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        scores = q @ k.mT
+        buffer = torch.ones(B, H, N, N).tril()
+        buffer.copy_(scores)
+        return buffer @ v
+
+    ops, _ = masked(call, *heads(), mode="forward")
+    assert [r.kept for r in ops if r.op in PRODUCTS] == [None, None]
 
 
 def test_projections_before_and_after_keep_everything() -> None:

@@ -173,7 +173,7 @@ def test_an_error_of_the_module_is_one_line_with_the_sizes() -> None:
     with pytest.raises(ModuleError, match="RuntimeError") as caught:
         trace(made, "forward", {"b": 2, "d": 3})
     assert "\n" not in str(caught.value)
-    assert caught.value.given == "b=2, d=3"
+    assert caught.value.given == "b=2 d=3"
 
 
 def test_a_tensor_changed_under_autograd_is_the_modules_error() -> None:

@@ -1,0 +1,121 @@
+"""Formulas over numbers or numpy arrays of sizes: one call for a point, a curve or a map."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from costlab.algebra import Expr, Size
+from costlab.errors import AlgebraError, InputError
+from costlab.formulas.compiled import compile_expr
+from costlab.formulas.record import CostClass, Derivation
+from costlab.i18n import _
+
+
+def evaluate(size: Size, values: Mapping[str, Any]) -> Any:
+    """Value of ``size`` at ``values``: exact for ints, float64 where an array is among them.
+
+    Raises:
+        AlgebraError: if a symbol has no value.
+    """
+    if isinstance(size, int):
+        return size
+    names, function = _compiled(size)
+    try:
+        return function(*(values[name] for name in names))
+    except KeyError as missing:
+        raise AlgebraError("a size is missing", given=str(missing.args[0])) from None
+
+
+@lru_cache(maxsize=8192)
+def _compiled(expr: Expr) -> tuple[tuple[str, ...], Callable[..., Any]]:
+    names = tuple(sorted(expr.symbols()))
+    return names, compile_expr(expr, names)
+
+
+def complete_arrays(derivation: Derivation, sizes: Mapping[str, Any]) -> dict[str, Any]:
+    """Sizes with defaults, auxiliary symbols and one thread; arrays pass through."""
+    full: dict[str, Any] = {"threads": 1, **derivation.defaults, **sizes}
+    for name, expr in derivation.auxiliary.items():
+        if name not in sizes:
+            full[name] = evaluate(expr, full)
+    return full
+
+
+def class_index(
+    derivation: Derivation, full: Mapping[str, Any], *, smooth: bool = False
+) -> NDArray[np.int64]:
+    """For each size the index of the first class that holds; -1 where none does.
+
+    Args:
+        derivation: formulas.
+        full: complete sizes as arrays.
+        smooth: take divisibility for granted, as a map over two sizes does.
+    """
+    shape = np.broadcast_shapes(*(np.shape(value) for value in full.values()))
+    chosen = np.full(shape, -1)
+    for index, cost_class in reversed(list(enumerate(derivation.classes))):
+        chosen[_holds(cost_class, full, shape, smooth)] = index
+    if not smooth:
+        for name in derivation.auxiliary:
+            value = np.broadcast_to(full[name], shape)
+            chosen[(value != np.floor(value)) | (value < 1)] = -1
+    return chosen
+
+
+def _holds(
+    cost_class: CostClass, full: Mapping[str, Any], shape: tuple[int, ...], smooth: bool
+) -> NDArray[np.bool_]:
+    mask = np.ones(shape, dtype=bool)
+    for condition in cost_class.domain:
+        if smooth and condition.kind in ("divides", "not divides"):
+            mask &= condition.kind == "divides"
+        else:
+            mask &= np.asarray(condition.holds(full))
+    return mask
+
+
+def evaluate_quantities(
+    derivation: Derivation, sizes: Mapping[str, Any], quantities: Iterable[str]
+) -> dict[str, Any]:
+    """Values of several quantities at ``sizes``, each size a number or an array.
+
+    Numbers alone give exact values; arrays give float64 arrays with NaN where no class holds.
+    ``time`` also needs the machine's symbols among ``sizes``.
+
+    Raises:
+        SizeError: if no class holds at the given numbers.
+        AlgebraError: if a symbol has no value.
+        InputError: if a quantity has no closed form.
+    """
+    full = complete_arrays(derivation, sizes)
+    if not any(isinstance(value, np.ndarray) for value in full.values()):
+        chosen = derivation.select(full)
+        return {name: evaluate(_formula(derivation, chosen, name), full) for name in quantities}
+    index = class_index(derivation, full)
+    found = {name: np.full(index.shape, np.nan) for name in quantities}
+    for number, cost_class in enumerate(derivation.classes):
+        mask = index == number
+        if mask.any():
+            own = {
+                k: np.broadcast_to(v, index.shape)[mask] if isinstance(v, np.ndarray) else v
+                for k, v in full.items()
+            }
+            for name, target in found.items():
+                target[mask] = evaluate(_formula(derivation, cost_class, name), own)
+    return found
+
+
+def _formula(derivation: Derivation, cost_class: CostClass, name: str) -> Expr:
+    quantity = cost_class.cost.get(name)
+    if quantity is None or quantity.expr is None:
+        raise InputError(
+            _("{name} has no closed form of this quantity").format(name=derivation.architecture),
+            given=f"{name}: {quantity.reason}" if quantity else name,
+            allowed=", ".join(k for k, q in cost_class.cost.items() if q.expr is not None),
+        )
+    return quantity.expr

@@ -1,0 +1,215 @@
+"""Runs a program once with symbolic sizes and records what it does as functions of them.
+
+Tensors are fake: torch works out their shapes, strides and storages, and notes as *guards* the
+conditions that decided which way the program went. The factory itself is called with symbolic
+integers.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import linecache
+import os
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from types import FrameType
+from typing import Any
+
+import torch
+from torch._dispatch.python import enable_python_dispatcher
+from torch._guards import Source
+from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
+
+from costlab.algebra import Size, simplest
+from costlab.graph import Arg, TensorSpec
+from costlab.sources.program import prepare, program_from
+from costlab.trace.inplace import IN_PLACE
+from costlab.trace.records import OpRecord, Trace
+from costlab.trace.run import trace
+from costlab.trace.shims import symbolic_integers
+from costlab.trace.tracker import Tracker
+
+Read = Callable[[Any], Size]
+_NOT_THE_PROGRAM = ("torch", "sympy", "contextlib", "costlab.trace", "costlab.derivation")
+
+
+class SpecialisedError(Exception):
+    """A program asked for the number behind a symbolic size."""
+
+    def __init__(self, node: Any, value: object, place: str) -> None:
+        super().__init__(f"{node} = {value}")
+        self.node, self.value, self.place = node, value, place
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A condition that decided the program's course (sympy), and the line it arose at."""
+
+    node: Any
+    place: str
+
+
+class SymbolicSizes(ShapeEnv):
+    """A symbolic integer for each name of ``hints``, and the guards on them.
+
+    Torch takes every symbolic size to be at least 2, without a guard.
+    """
+
+    def __init__(self, hints: Mapping[str, int]) -> None:
+        super().__init__()
+        self.names: dict[Any, str] = {}
+        self.integers: dict[str, Any] = {}
+        for name, hint in hints.items():
+            # DYNAMIC: sizes with equal hints stay different symbols.
+            node = self.create_symbol(hint, _Named(name), DimDynamic.DYNAMIC)
+            self.names[node] = name
+            self.integers[name] = self.create_symintnode(node, hint=hint)
+
+    def conditions(self) -> list[Guard]:
+        """Every guard so far."""
+        return [Guard(g.expr, str(g.sloc.framework_loc or "")) for g in self.guards]
+
+    def evaluate_expr(self, orig_expr: Any, *args: Any, **kwargs: Any) -> Any:
+        """Decide a relation by the hints, but never turn a size into its hint.
+
+        Raises:
+            SpecialisedError: if a number is asked for that depends on the sizes.
+        """
+        known = len(self.guards)
+        value = super().evaluate_expr(orig_expr, *args, **kwargs)
+        if len(self.guards) > known and not getattr(value, "is_Boolean", isinstance(value, bool)):
+            raise SpecialisedError(orig_expr, value, _place())
+        return value
+
+    def _get_sloc(self, framework_loc: str | None = None) -> Any:
+        # Torch's own search names its files, and imports its compiler to tell which these are.
+        return super()._get_sloc(framework_loc or _place() or " ")
+
+
+class _Named(Source):
+    """The origin of a symbol, which torch asks for: its name."""
+
+    def __init__(self, name: str) -> None:
+        object.__setattr__(self, "_text", name)
+
+    @property
+    def _name_template(self) -> str:
+        return str(self._text)  # type: ignore[attr-defined]
+
+
+class SymbolicTracker(Tracker):
+    """Records a run on fake tensors with sizes as expressions.
+
+    ``read`` makes an expression of a sympy tree. ``operators`` are those of a real run: which of
+    them write in place is decided by references, which fake tensors have more of, so it is taken
+    from there.
+    """
+
+    def __init__(self, read: Read, operators: Sequence[str]) -> None:
+        super().__init__()
+        self._read = read
+        self._operators = operators
+
+    def size(self, value: Any) -> Size:
+        """A number, or a symbolic integer as an expression."""
+        return simplest(self._read(value.node.expr)) if isinstance(value, torch.SymInt) else value
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func.namespace == "prim":  # a fake tensor is asked for its device
+            return func(*args, **(kwargs or {}))
+        return super().__torch_dispatch__(func, types, args, kwargs)
+
+    def storage_id(self, tensor: torch.Tensor, kind: str | None = None) -> int:
+        number = super().storage_id(tensor, kind)
+        record = self.storages[number]
+        if isinstance(record.nbytes, torch.SymInt):
+            record.nbytes = self.size(record.nbytes)  # type: ignore[assignment]
+        return number
+
+    def _spec(self, tensor: torch.Tensor) -> TensorSpec:
+        spec = super()._spec(tensor)
+        shape, stride = (tuple(map(self.size, part)) for part in (spec.shape, spec.stride))
+        return replace(spec, shape=shape, stride=stride)
+
+    def _arg(self, value: Any) -> Arg:
+        if isinstance(value, torch.SymInt):
+            return self.size(value)
+        if isinstance(value, torch.SymFloat):
+            return float("nan")  # no rule reads a factor
+        return super()._arg(value)
+
+    def _as_run(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        here = len(self.ops)
+        expected = self._operators[here] if here < len(self._operators) else ""
+        return IN_PLACE[func] if str(IN_PLACE[func]) == expected else func
+
+    def _note_mask(self, record: OpRecord, given: Any, outs: Any) -> None:
+        """Fake tensors have no entries to count."""
+
+
+def run_symbolically(
+    factory: Callable[..., object],
+    arguments: Mapping[str, Any],
+    mode: str,
+    dtype: str,
+    sizes: SymbolicSizes,
+    read: Read,
+    operators: Sequence[str],
+    *,
+    python_dispatcher: bool = False,
+) -> Trace:
+    """Build and run a program with symbolic sizes; the trace's dimensions are expressions.
+
+    Call within :func:`costlab.trace.run.quiet_collector`.
+
+    Args:
+        factory: makes the program from ``arguments``, among them symbolic integers of ``sizes``.
+        arguments: sizes and options by name.
+        mode: one of ``costlab.sources.program.MODES``.
+        dtype: of the program's floating-point tensors.
+        sizes: the symbols; collects the guards.
+        read: makes an expression of a size (a sympy tree over the symbols).
+        operators: names of a real run's operators, in order.
+        python_dispatcher: use torch's Python forms of operators. They differ from those that run
+            (dropout, recurrent layers), but more of them take symbolic sizes.
+
+    Raises:
+        SpecialisedError: if the program asks for the number behind a size.
+        Exception: whatever the program raises, ``ModuleError`` for errors while it runs.
+    """
+    tracker = SymbolicTracker(read, operators)
+    dispatcher: AbstractContextManager[object] = (
+        enable_python_dispatcher() if python_dispatcher else contextlib.nullcontext()
+    )
+    fake = FakeTensorMode(shape_env=sizes)
+    fake.cache_enabled = False  # with symbolic sizes an entry costs more than a run
+    with symbolic_integers(), dispatcher, fake:
+        with contextlib.redirect_stdout(sys.stderr):
+            made = factory(**arguments)
+        program = prepare(program_from(made, mode), mode, dtype)
+        found = trace(program, mode, {}, tracker=tracker)
+    found.held = tuple(
+        replace(item, shape=tuple(map(tracker.size, item.shape)))  # type: ignore[arg-type]
+        for item in found.held
+    )
+    return found
+
+
+def _place() -> str:
+    """The innermost line that is the program's own, "file.py:12 (its code)"; "" if none is."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        name = str(frame.f_globals.get("__name__", ""))
+        if frame.f_code is run_symbolically.__code__:
+            break
+        if not any(name == own or name.startswith(f"{own}.") for own in _NOT_THE_PROGRAM):
+            path, line = frame.f_code.co_filename, frame.f_lineno
+            code = linecache.getline(path, line).strip()
+            return f"{os.path.basename(path)}:{line}" + (f" ({code})" if code else "")
+        frame = frame.f_back
+    return ""
