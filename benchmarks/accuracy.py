@@ -15,7 +15,7 @@ import random
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import costlab
 from benchmarks.peaks import measured_peaks
@@ -86,33 +86,35 @@ def outcomes(
     architecture: str, modes: Iterable[str], dtype: str, count: int, bounds: Bounds
 ) -> Iterator[Outcome]:
     """Every point of one architecture: modes, options, threads, ``count`` random sizes each."""
-    known: dict[int, Derivation] = {}
-    points: list[PointSpec] = []
-    for derivation in derivations(architecture, modes, dtype):
-        seed = f"{architecture} {derivation.mode} {derivation.options}"
-        for sizes in draw_sizes(derivation, count, bounds, random.Random(seed)):
-            for threads in THREADS:
-                known[len(points)] = derivation
-                points.append(
-                    PointSpec(
-                        architecture, sizes, derivation.mode, dtype, "cpu", threads,
-                        derivation.options,
-                    )
-                )  # fmt: skip
-    for number, (point, answer) in enumerate(zip(points, measured_peaks(points), strict=True)):
+    planned = [
+        _expected(derivation, sizes, threads)
+        for derivation in derivations(architecture, modes, dtype)
+        for sizes in draw_sizes(derivation, count, bounds, _seeded(derivation))
+        for threads in THREADS
+    ]
+    answers = measured_peaks(
+        [outcome.point for outcome in planned], [outcome.predicted_bytes for outcome in planned]
+    )
+    for outcome, answer in zip(planned, answers, strict=True):
         if "peak_bytes" not in answer:
-            raise RuntimeError(f"{architecture} {point}: {answer['reason']}")
-        derivation = known[number]
-        full = {**derivation.complete(point.sizes), "threads": point.threads}
-        found = derivation.select(full)
-        yield Outcome(
-            point,
-            int(evaluate(found, "peak_bytes", full)),
-            answer["peak_bytes"],
-            limit_of(derivation),
-            _moment(found, full),
-            answer["operator"],
-        )
+            raise RuntimeError(f"{architecture} {outcome}: {answer['reason']}")
+        yield replace(outcome, measured_bytes=answer["peak_bytes"], measured_in=answer["operator"])
+
+
+def _seeded(derivation: Derivation) -> random.Random:
+    return random.Random(f"{derivation.architecture} {derivation.mode} {derivation.options}")
+
+
+def _expected(derivation: Derivation, sizes: Mapping[str, int], threads: int) -> Outcome:
+    """The prediction for one point, with the measurement still missing (0 bytes)."""
+    full = {**derivation.complete(sizes), "threads": threads}
+    found = derivation.select(full)
+    point = PointSpec(
+        derivation.architecture, sizes, derivation.mode, derivation.dtype, "cpu", threads,
+        derivation.options,
+    )  # fmt: skip
+    predicted = int(evaluate(found, "peak_bytes", full))
+    return Outcome(point, predicted, 0, limit_of(derivation), _moment(found, full), "")
 
 
 def derivations(architecture: str, modes: Iterable[str], dtype: str) -> Iterator[Derivation]:

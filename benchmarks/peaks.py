@@ -18,11 +18,14 @@ from costlab.measurement.point import PointSpec
 from costlab.measurement.worker import serve
 
 
-def measured_peaks(points: Sequence[PointSpec]) -> Iterator[Mapping[str, Any]]:
+def measured_peaks(
+    points: Sequence[PointSpec], predicted_bytes: Sequence[int]
+) -> Iterator[Mapping[str, Any]]:
     """Yield ``{"peak_bytes", "operator"}`` or ``{"reason"}`` for each point, in order.
 
     ``peak_bytes`` counts parameters, buffers, inputs and upstream gradients, and what the pass
-    allocates; ``operator`` is the outermost operator that reached the peak.
+    allocates; ``operator`` is the outermost operator that reached the peak, looked up only where
+    the peak is not the one predicted.
     """
     with (
         tempfile.TemporaryFile("w+") as errors,
@@ -35,8 +38,8 @@ def measured_peaks(points: Sequence[PointSpec]) -> Iterator[Mapping[str, Any]]:
         ) as child,
     ):
         assert child.stdin is not None and child.stdout is not None
-        for point in points:
-            child.stdin.write(json.dumps(point.to_json()) + "\n")
+        for point, expected in zip(points, predicted_bytes, strict=True):
+            child.stdin.write(json.dumps([point.to_json(), expected]) + "\n")
             child.stdin.flush()
             answer = child.stdout.readline()
             if not answer:
@@ -46,14 +49,15 @@ def measured_peaks(points: Sequence[PointSpec]) -> Iterator[Mapping[str, Any]]:
         child.stdin.close()
 
 
-def _measure(point: Mapping[str, Any]) -> dict[str, Any]:
-    """The worker's memory pass; then once more with a look at which operator peaks."""
+def _measure(point: Mapping[str, Any], expected: int) -> dict[str, Any]:
+    """The worker's memory pass; after a surprise once more, to see which operator peaks."""
     answers: list[Mapping[str, Any]] = []
     serve({"pass": "memory", "spec": point}, answers.append)
     answer = answers[0]
     if "peak_bytes" not in answer:
         return {"reason": answer.get("message") or answer.get("reason")}
-    return {"peak_bytes": answer["peak_bytes"], "operator": _peaking_operator(point)}
+    peak = answer["peak_bytes"]
+    return {"peak_bytes": peak, "operator": _peaking_operator(point) if peak != expected else ""}
 
 
 def _peaking_operator(point: Mapping[str, Any]) -> str:
@@ -90,7 +94,7 @@ def main() -> None:
     protocol = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     for line in sys.stdin:
-        protocol.write(json.dumps(_measure(json.loads(line))) + "\n")
+        protocol.write(json.dumps(_measure(*json.loads(line))) + "\n")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from costlab.errors import CostLabError
 from costlab.formulas.record import CostClass, Derivation
 
 _RANGES: Mapping[str, tuple[int, int]] = {
-    "b": (1, 6), "n": (30, 3000), "h": (1, 9), "k": (6, 72), "d": (24, 700), "f": (50, 1500),
+    "b": (1, 6), "n": (30, 3000), "h": (1, 12), "k": (6, 96), "d": (24, 1400), "f": (50, 1500),
     "w": (10, 300), "c": (10, 150), "R": (1, 4), "r": (3, 6), "L": (1, 4), "s": (4, 32),
 }  # fmt: skip
 _OTHER = (2, 64)

@@ -1,14 +1,13 @@
-"""The Graph: a program's operators with shapes as functions of the sizes. Plain frozen data.
+"""What cost rules read: operator calls with shapes as numbers or functions of the sizes.
 
-A :class:`Graph` is what derivation produces and what cost rules read. It has no torch in it and
-can be written to JSON. Loops (recurrent steps, equal layers) are kept as one body with an index
-symbol; their first and last passes, which differ, are peeled into literal nodes.
+Plain frozen data without torch: a :class:`Call` with its tensors, and a :class:`Moment` of the
+memory timeline.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Union
 
 from costlab.algebra import Size, product
@@ -88,54 +87,8 @@ class Call:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
-    """A call at its place: module path ("" is the root) and phase ("forward", "backward", ...)."""
-
-    call: Call
-    module: str
-    phase: str
-
-
-@dataclass(frozen=True, slots=True)
-class Loop:
-    """``body`` runs for ``index`` = ``first`` .. ``last`` (both included), sizes may use it."""
-
-    body: tuple[Node, ...]
-    index: str
-    first: Size
-    last: Size
-
-
-Segment = Union[Node, Loop]
-
-
-@dataclass(frozen=True, slots=True)
 class Moment:
     """Bytes alive while one operator runs, by kind, and where it is in the program."""
 
     label: str
     live: Mapping[str, Size]
-
-
-@dataclass(frozen=True, slots=True)
-class Graph:
-    """A program of one class: operators in order, memory timeline, and the sizes it holds for."""
-
-    symbols: tuple[str, ...]
-    segments: tuple[Segment, ...]
-    moments: tuple[Moment, ...]
-    parameters: Size
-    saved_bytes: Size
-    steps: Size
-    domain: tuple[str, ...] = ()
-    rerolled: tuple[str, ...] = ()
-    extra: Mapping[str, Size] = field(default_factory=dict)
-
-    def nodes(self) -> Iterator[tuple[Node, Loop | None]]:
-        """Every node in program order with the loop it repeats in, if any."""
-        for segment in self.segments:
-            if isinstance(segment, Loop):
-                for node in segment.body:
-                    yield node, segment
-            else:
-                yield segment, None

@@ -215,11 +215,11 @@ SPEC = ArchitectureSpec(
     defaults={"b": 1, "n": 1024, "d": 512, "h": 8, "c": 64, "R": 2, "r": 5},
     modes=("forward", "train"),
     claims=(
-        Claim("flop", "core", "n*log(n)", _PAPER, ("n",), ("c fixed", "r = log2(2n/c)")),
-        Claim("peak_bytes", "core", "n*log(n)", _PAPER, ("n",), ("c fixed", "r = log2(2n/c)")),
+        Claim("flop", "core", "n*log(n, 2)", _PAPER, ("n",), ("c fixed", "r = log2(2n/c)")),
+        Claim("peak_bytes", "core", "n*log(n, 2)", _PAPER, ("n",), ("c fixed", "r = log2(2n/c)")),
     ),
     gives_up="Queries and keys coincide, and a pair in different buckets of every round is missed.",
     constraints=("h divides d",),
     options={"causal": (False, True)},
-    ties={"r": "log(2*n/c, 2)"},
+    ties={"r": "Max(1, ceiling(log(2*n/c, 2)))"},
 )

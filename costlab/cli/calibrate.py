@@ -11,6 +11,7 @@ from costlab.cli.common import (
     Subparsers,
     add_command,
     cancellable,
+    positive,
     print_json,
 )
 from costlab.errors import MeasurementError
@@ -33,7 +34,7 @@ def add_parser(subparsers: Subparsers) -> None:
         examples=["costlab calibrate --quick", "costlab calibrate --device cuda:0"],
     )
     parser.add_argument("--device", default="cpu", help=_("cpu or cuda:N (default: cpu)"))
-    parser.add_argument("--threads", type=int, default=1, help=_("threads (default: 1)"))
+    parser.add_argument("--threads", type=positive, default=1, help=_("threads (default: 1)"))
     parser.add_argument("--dtype", choices=DTYPES, default="float32", help=_("default: float32"))
     level = parser.add_mutually_exclusive_group()
     level.add_argument(
@@ -48,7 +49,9 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure, keep and show the record."""
     from costlab.calibration.api import calibrate
+    from costlab.cli.programs import check_device
 
+    check_device(args.device, args.threads)
     progress = Progress(args.quiet)
     with cancellable() as cancelled:
         try:

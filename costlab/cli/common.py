@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import signal
 import sys
 import textwrap
@@ -133,6 +134,31 @@ def require_targets(targets: Sequence[str], least: int, most: int | None, what: 
             allowed=what,
             advice=_("`costlab list` names the architectures"),
         )
+
+
+def positive(text: str) -> int:
+    """The positive integer of an option such as ``--threads``."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(_("{text!r} is no positive integer").format(text=text))
+    return int(text)
+
+
+def check_output(path: Path) -> None:
+    """Raise ``InputError`` if ``path`` cannot be written, before the work for it is done."""
+    folder = path.absolute().parent
+    if path.is_dir():
+        reason = _("it is a folder")
+    elif not folder.is_dir():
+        reason = _("there is no folder {folder}").format(folder=folder)
+    elif not os.access(path if path.exists() else folder, os.W_OK):
+        reason = _("no permission")
+    else:
+        return
+    raise InputError(
+        _("the output cannot be written"),
+        given=f"{path}: {reason}",
+        advice=_("give another file with -o"),
+    )
 
 
 def parsed(parse: Callable[[str], Any], option: str, text: str) -> Any:

@@ -38,9 +38,15 @@ def show_table(
         return 0
     print(_text(rows))
     for row in rows:
-        conditions = row.get("reason") or ", ".join(row["conditions"])
-        print(f"- {row['architecture']}: {conditions}")
+        print(f"- {row['architecture']}: {row.get('reason') or _footing(row)}")
     return 0
+
+
+def _footing(row: Row) -> str:
+    """The sizes of a row and the conditions under which its numbers hold."""
+    sizes = " ".join(f"{name}={value}" for name, value in row["sizes"].items())
+    conditions = ", ".join(row["conditions"]) or _("all sizes")
+    return _("{sizes}; holds for {conditions}").format(sizes=sizes, conditions=conditions)
 
 
 def _row(spec: ArchitectureSpec, given: Mapping[str, int]) -> Row:
@@ -56,11 +62,12 @@ def _row(spec: ArchitectureSpec, given: Mapping[str, int]) -> Row:
         derivation = load_program(spec.name, "forward", "float32")
         full = complete_sizes(derivation, own)
         chosen = select_class(derivation, full)
-        flop = chosen.cost["flop"].expr
+        main = derivation.classes[0]  # the orders of all entries in all their symbols
+        flop = main.cost["flop"].expr
         row |= {
             "sizes": {name: full[name] for name in derivation.sizes},
             "conditions": [str(condition) for condition in chosen.domain],
-            "order": None if flop is None else str(order(flop, chosen.domain)),
+            "order": None if flop is None else str(order(flop, main.domain)),
             "flop": _value(chosen, "flop", full),
             "peak_bytes": _value(chosen, "peak_bytes", full),
             "steps": _value(chosen, "steps", full),

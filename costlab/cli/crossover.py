@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from costlab.cli.common import (
@@ -18,12 +19,15 @@ from costlab.cli.common import (
     require_targets,
     split_words,
 )
+from costlab.cli.footing import footing, footing_text
 from costlab.cli.predict import add_machine
+from costlab.errors import InputError
 from costlab.i18n import _
 from costlab.symbols import single
 from costlab.units import format_count, parse_bytes, parse_seconds
 
 if TYPE_CHECKING:
+    from costlab.formulas.record import Derivation
     from costlab.prediction.crossover import Ceiling, Crossover, TermTurn
 
 METRICS = ("time", "flop", "bytes", "memory", "energy")
@@ -57,13 +61,18 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Solve for the crossovers, ceilings and terms."""
-    from costlab.cli.programs import load_machine, load_program
-    from costlab.prediction.crossover import SCHEMA, ceiling, crossovers, term_turn
+    from costlab.cli.programs import check_sizes, load_machine, load_program
+    from costlab.hardware.machine import DATASHEET
+    from costlab.prediction.crossover import SCHEMA, ceiling, cheaper, crossovers
 
     targets, words = split_words(args.words)
     require_targets(targets, 1, 2, _("one or two architectures or FILE.py:FACTORY"))
     fixed, flags = parse_options(args.set)
     sizes = {**single(words), **fixed}
+    if args.over in sizes:
+        raise InputError(
+            _("the size that varies cannot be given"), given=f"{args.over}={sizes[args.over]}"
+        )
     fits = None if args.fits is None else parsed(parse_bytes, "--fits", args.fits)
     within = None if args.within is None else parsed(parse_seconds, "--within", args.within)
     limited = fits is not None or within is not None
@@ -78,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
         for target in targets
     ]
     progress.clear()
+    check_sizes(programs, sizes)
     turned: list[Crossover] = []
     if len(programs) == 2:
         turned = crossovers(programs[0], programs[1], args.over, sizes, machine, args.metric)
@@ -89,43 +99,86 @@ def run(args: argparse.Namespace) -> int:
         ]
     terms: list[TermTurn] = []
     if args.terms:
-        found = [term_turn(program, args.over, sizes, args.metric) for program in programs]
-        terms = [turn for turn in found if turn is not None]
+        terms = [turn for program in programs for turn in _turns(program, args, sizes)]
+    always = None
+    if len(programs) == 2 and not turned:
+        always = cheaper(programs[0], programs[1], args.over, sizes, machine, args.metric)
+    rests_on = footing(programs, sizes, (args.over,), machine)
     if args.json:
-        data = {"schema": SCHEMA, "crossovers": [one.to_json() for one in turned]}
-        data["ceilings"] = [one.to_json() for one in ceilings]
-        data["terms"] = [one.to_json() for one in terms]
-        print_json(data)
+        print_json({
+            "schema": SCHEMA,
+            "crossovers": [one.to_json() for one in turned],
+            "ceilings": [one.to_json() for one in ceilings],
+            "terms": [one.to_json() for one in terms],
+            "cheaper": always,
+            **rests_on,
+        })  # fmt: skip
         return 0
-    if len(programs) == 2:
-        _show_crossovers(turned, targets, args)
+    if len(programs) == 2 and not turned:
+        only_bounds = machine is not None and machine.basis == DATASHEET
+        _show_order(always, targets, args, only_bounds=only_bounds)
+    for turn in turned:
+        _show_crossover(turn)
     for one in ceilings:
         _show_ceiling(one)
     if args.terms:
         _show_terms(terms, args)
+    print(footing_text(rests_on))
     return 0
 
 
-def _show_crossovers(found: list[Crossover], targets: list[str], args: argparse.Namespace) -> None:
-    if not found:
-        text = _("{a} and {b} never change their order over {name} in {metric}")
-        print(text.format(a=targets[0], b=targets[1], name=args.over, metric=args.metric))
-    for one in found:
-        low, high = one.interval
+def _turns(
+    program: Derivation, args: argparse.Namespace, sizes: Mapping[str, int]
+) -> Iterator[TermTurn]:
+    """Where one term rules: of the metric, and for FLOP of the matrix products alone as well."""
+    from costlab.prediction.terms import term_turn
+
+    for metric in (args.metric, *(["flop_matmul"] if args.metric == "flop" else [])):
+        turn = term_turn(program, args.over, sizes, metric)
+        if turn is not None:
+            yield turn
+
+
+def _show_order(
+    cheaper: str | None, targets: list[str], args: argparse.Namespace, *, only_bounds: bool
+) -> None:
+    """One line where the order of two never changes."""
+    a, b = targets
+    if cheaper is None:
+        text = _("no {name} suits both {a} and {b}")
+    elif not cheaper:
+        text = _("{a} and {b} are equal in {metric} at every {name}")
+    else:
+        text = _("{cheaper} is cheaper in {metric} at every {name}{bounds}")
+    bounds = _(", as far as bounds tell") if only_bounds else ""
+    print(text.format(cheaper=cheaper, a=a, b=b, name=args.over, metric=args.metric, bounds=bounds))
+
+
+def _show_crossover(one: Crossover) -> None:
+    low, high = one.interval
+    if one.metric == "time" and low is None and high is None:
+        bounds = _("undecided: the intervals overlap everywhere, or only bounds are known")
+    elif one.metric == "time":
         bounds = _("the intervals overlap for {low} .. {high}").format(
             low=_("all below") if low is None else format_count(low),
             high=_("all above") if high is None else format_count(high),
         )
-        text = _("from {name} = {at} on {cheaper} is cheaper in {metric}  ({bounds})")
-        print(
-            text.format(
-                name=one.variable,
-                at=format_count(one.at),
-                cheaper=one.cheaper,
-                metric=one.metric,
-                bounds=bounds if low != high else _("exact"),
-            )
+    elif low is None:
+        bounds = _("exact")
+    else:
+        bounds = _("exact: at {low} {other} still is").format(
+            low=format_count(low), other=one.a if one.cheaper == one.b else one.b
         )
+    text = _("from {name} = {at} on {cheaper} is cheaper in {metric}  ({bounds})")
+    print(
+        text.format(
+            name=one.variable,
+            at=format_count(one.at),
+            cheaper=one.cheaper,
+            metric=one.metric,
+            bounds=bounds,
+        )
+    )
 
 
 def _show_ceiling(one: Ceiling) -> None:
@@ -150,10 +203,11 @@ def _show_terms(found: list[TermTurn], args: argparse.Namespace) -> None:
         print(_("no term overtakes the rest over {name}").format(name=args.over))
     for one in found:
         exact = f" = {formula(parse(one.exact))}" if one.exact else ""
-        text = _("{name}: from {variable}{exact} = {at} on {term} exceeds {rest}")
+        text = _("{name}, {metric}: from {variable}{exact} = {at} on {term} exceeds {rest}")
         print(
             text.format(
                 name=one.architecture,
+                metric=one.metric,
                 variable=one.variable,
                 exact=exact,
                 at=format_count(round(one.at, 3)),

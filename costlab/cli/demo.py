@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from costlab.cli.common import Progress, Subparsers, add_command, cancellable
+from costlab.cli.common import Progress, Subparsers, add_command, cancellable, check_output
 from costlab.errors import MeasurementError
 from costlab.i18n import _
 
@@ -44,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
     from costlab.measurement.api import measure, open_workers
     from costlab.reporting.demo import run_demo
 
+    check_output(args.output)
     progress = Progress(args.quiet)
 
     def show(text: str, share: float) -> None:

@@ -17,8 +17,8 @@ from costlab.cli.common import (
     require_targets,
     split_words,
 )
-from costlab.errors import InputError
 from costlab.i18n import _
+from costlab.symbols import single
 
 if TYPE_CHECKING:
     from costlab.algebra import Expr
@@ -44,18 +44,25 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Derive both and compare them."""
+    from costlab.cli.points import own_grids
     from costlab.cli.programs import load_program
     from costlab.derivation.difference import difference
 
-    targets, sizes = split_words(args.words)
+    targets, words = split_words(args.words)
     require_targets(targets, 2, 2, _("two architectures or FILE.py:FACTORY"))
-    if sizes:
-        raise InputError(_("diff takes sizes through --set"), given=", ".join(sizes))
     fixed, flags = parse_options(args.set)
+    fixed = {**single(words), **fixed}
+    own = own_grids(targets, fixed)
     progress = Progress(args.quiet)
     a, b = (
         load_program(
-            target, args.mode, args.dtype, args.backend, fixed=fixed, flags=flags, progress=progress
+            target,
+            args.mode,
+            args.dtype,
+            args.backend,
+            fixed=own[target],
+            flags=flags,
+            progress=progress,
         )
         for target in targets
     )
@@ -67,7 +74,9 @@ def run(args: argparse.Namespace) -> int:
         return 0
     print(f"- {targets[0]}\n+ {targets[1]}\n")
     for one in found:
-        _show(one)
+        # Each moment's time is a maximum of its own: `crossover` compares them, no list of terms.
+        if one.quantity != "time" and not (one.a is None and one.b is None):
+            _show(one)
     return 0
 
 

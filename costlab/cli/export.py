@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from costlab.cli.common import Subparsers, add_command, add_store
+from costlab.cli.common import Subparsers, add_command, add_store, check_output
 from costlab.i18n import _
 
 
@@ -30,6 +30,7 @@ def run(args: argparse.Namespace) -> int:
     from costlab.store.exchange import export_run
     from costlab.store.home import default_store
 
+    check_output(args.output)
     with Store(args.store or default_store(), read_only=True) as store:
         export_run(store, args.run_name, args.output)
     print(_("wrote {path}").format(path=args.output))

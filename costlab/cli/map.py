@@ -14,16 +14,19 @@ from costlab.cli.common import (
     add_program,
     add_settings,
     add_words,
+    check_output,
     parse_options,
     print_json,
     require_targets,
     split_words,
 )
 from costlab.cli.crossover import METRICS
+from costlab.cli.footing import footing, footing_text
 from costlab.cli.predict import add_machine
 from costlab.errors import InputError
 from costlab.i18n import _
 from costlab.symbols import parse_values, single
+from costlab.units import format_percent
 
 if TYPE_CHECKING:
     from costlab.prediction.maps import WinnerMap
@@ -57,11 +60,13 @@ def run(args: argparse.Namespace) -> int:
     """Compute the map; print it or write it to a file."""
     import numpy as np
 
-    from costlab.cli.programs import load_machine, load_program
+    from costlab.cli.programs import check_sizes, load_machine, load_program
     from costlab.prediction.maps import winner_map
 
-    if args.output is not None and args.output.suffix not in (".svg", ".json"):
-        raise InputError(_("unknown format"), given=str(args.output), allowed=".svg, .json")
+    if args.output is not None:
+        if args.output.suffix not in (".svg", ".json"):
+            raise InputError(_("unknown format"), given=str(args.output), allowed=".svg, .json")
+        check_output(args.output)
     targets, words = split_words(args.words)
     require_targets(targets, 2, len(_SIGNS), _("two or more architectures or FILE.py:FACTORY"))
     over = tuple(args.over.split(","))
@@ -80,16 +85,19 @@ def run(args: argparse.Namespace) -> int:
         for target in targets
     ]
     progress.clear()
+    check_sizes(programs, (*over, *sizes))
     x, y = (np.array(sorted(axis), dtype=float) for axis in axes)
     found = winner_map(programs, (over[0], over[1]), x, y, sizes, machine, args.metric)
+    rests_on = footing(programs, sizes, over, machine)
+    data = {**found.to_json(), **rests_on}
     if args.output is None:
         if args.json:
-            print_json(found.to_json())
+            print_json(data)
         else:
-            print(_text(found))
+            print(f"{_text(found)}\n{footing_text(rests_on)}")
         return 0
     if args.output.suffix == ".json":
-        args.output.write_text(json.dumps(found.to_json(), indent=2) + "\n", encoding="utf-8")
+        args.output.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
     else:
         from costlab.figures.build import map_figure
         from costlab.figures.svg import map_svg
@@ -101,15 +109,25 @@ def run(args: argparse.Namespace) -> int:
 
 def _text(found: WinnerMap) -> str:
     """The map in letters, the largest y at the top."""
-    lines = [f"{_SIGNS[i]}  {name}" for i, name in enumerate(found.names)]
-    lines += [_("?  undecided"), _(".  outside the formulas"), ""]
+    cells = found.winner.size
+    lines = []
+    for i, name in enumerate(found.names):
+        share = format_percent(round(int((found.winner == i).sum()) / cells, 3))
+        lines.append(_("{sign}  {name}, {share} of the cells").format(
+            sign=_SIGNS[i], name=name, share=share
+        ))  # fmt: skip
+    seen = set(found.winner.flat)
+    lines += [_("?  undecided")] if -1 in seen else []
+    lines += [_(".  outside the formulas")] if -2 in seen else []
+    lines.append("")
     width = max(len(f"{value:.0f}") for value in found.y)
     for row in reversed(range(len(found.y))):
-        cells = " ".join(_sign(int(cell)) for cell in found.winner[row])
-        lines.append(f"{found.y[row]:>{width}.0f} | {cells}")
-    first, last = f"{found.x[0]:.0f}", f"{found.x[-1]:.0f}"
+        signs = " ".join(_sign(int(cell)) for cell in found.winner[row])
+        lines.append(f"{found.y[row]:>{width}.0f} | {signs}")
+    first = f"{found.x[0]:.0f}"
+    last = f"{found.x[-1]:.0f}" if len(found.x) > 1 else ""
     span = max(2 * len(found.x) - 1 - len(first) - len(last), 1)
-    lines.append(f"{' ' * width}   {first}{' ' * span}{last}")
+    lines.append(f"{' ' * width}   {first}{' ' * span}{last}".rstrip())
     lines.append(_("across: {x}, up: {y}; cheapest in {metric}").format(
         x=found.x_name, y=found.y_name, metric=found.metric
     ))  # fmt: skip

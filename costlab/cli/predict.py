@@ -13,6 +13,7 @@ from costlab.cli.common import (
     add_settings,
     add_words,
     parse_options,
+    positive,
     print_json,
     require_targets,
     split_words,
@@ -24,6 +25,7 @@ from costlab.symbols import expand
 from costlab.units import format_count, format_percent, format_ratio, format_value
 
 if TYPE_CHECKING:
+    from costlab.formulas.record import Derivation
     from costlab.prediction.record import Prediction
 
 _MORE_THAN = 1  # from two points on a table reads better than blocks
@@ -55,12 +57,12 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help=_("a device profile, a .toml file, or `this` machine (default: this)"),
     )
-    parser.add_argument("--threads", type=int, help=_("threads (default: those calibrated)"))
+    parser.add_argument("--threads", type=positive, help=_("threads (default: those calibrated)"))
 
 
 def run(args: argparse.Namespace) -> int:
     """Predict every combination of the sizes."""
-    from costlab.cli.programs import load_machine, load_program
+    from costlab.cli.programs import check_sizes, load_machine, load_program, own_sizes
     from costlab.prediction.api import predict, to_json
 
     targets, sizes = split_words(args.words)
@@ -69,18 +71,20 @@ def run(args: argparse.Namespace) -> int:
     grid = {**sizes, **{name: (value,) for name, value in fixed.items()}}
     machine = load_machine(args.device, args.dtype, args.threads)
     progress = Progress(args.quiet)
+    programs = [
+        load_program(target, args.mode, args.dtype, machine.backend, flags=flags, progress=progress)
+        for target in targets
+    ]
+    check_sizes(programs, grid)
     found: list[Prediction] = []
-    for target in targets:
-        program = load_program(
-            target, args.mode, args.dtype, machine.backend, flags=flags, progress=progress
-        )
-        for point in expand(grid):
-            progress(f"{target} {' '.join(f'{k}={v}' for k, v in point.items())}")
+    for program in programs:
+        for point in expand(own_sizes(program, grid)):
+            progress(f"{program.architecture} {' '.join(f'{k}={v}' for k, v in point.items())}")
             try:
                 found.append(predict(program, point, machine, threads=args.threads))
             except SizeError as error:
-                if len(targets) > 1:
-                    error.message = f"{target}: {error.message}"
+                if len(programs) > 1 and program.architecture not in error.message:
+                    error.message = f"{program.architecture}: {error.message}"
                 raise
     progress.clear()
     if args.json:
@@ -88,7 +92,7 @@ def run(args: argparse.Namespace) -> int:
     elif len(found) > _MORE_THAN:
         print(_table(found))
     else:
-        print(_block(found[0]))
+        print(_block(found[0], programs[0]))
     return 0
 
 
@@ -133,20 +137,17 @@ def _heading(p: Prediction) -> str:
     )
 
 
-def _block(p: Prediction) -> str:
+def _block(p: Prediction, program: Derivation) -> str:
     total = sum(p.shares.values()) or 1.0
     shares = ", ".join(
         f"{name} {format_percent(share / total)}" for name, share in p.shares.items() if share
     )
-    useful = ""
-    if p.flop_useful is not None and p.flop_useful != p.flop:
-        useful = _(" (useful: {flop})").format(flop=format_value(p.flop_useful, "FLOP"))
     rows = [
         (_("sizes"), _sizes(p)),
         (_("time"), f"{format_value(p.time_s, 's')}  ({_interval(p)})"),
         (_("limiter"), f"{p.limiter}  ({shares})"),
         (_("peak memory"), format_value(p.peak_bytes, "B")),
-        (_("FLOP"), format_value(p.flop, "FLOP") + useful),
+        (_("FLOP"), format_value(p.flop, "FLOP") + _useful(p, program)),
         (_("bytes moved"), format_value(p.bytes, "B")),
     ]
     if p.state_bytes is not None:
@@ -162,6 +163,21 @@ def _block(p: Prediction) -> str:
     width = max(len(label) for label, _text in rows)
     lines = [f"  {label.ljust(width)}  {text}" for label, text in rows]
     return "\n".join([f"{p.architecture}  {_heading(p)}", *lines, *_notes([p])])
+
+
+def _useful(p: Prediction, program: Derivation) -> str:
+    """What of the matrix products a mask keeps, where it does not keep all."""
+    from costlab.prediction.sizes import complete_sizes, select_class
+
+    full = complete_sizes(program, p.sizes)
+    chosen = select_class(program, full)
+    matmul, useful = chosen.cost["flop_matmul"].expr, chosen.cost["flop_useful"].expr
+    if matmul is None or useful is None or matmul == useful or p.flop_useful is None:
+        return ""
+    return _("  (matmul {matmul}, of which the mask keeps {useful})").format(
+        matmul=format_value(round(matmul.evaluate(full)), "FLOP"),
+        useful=format_value(p.flop_useful, "FLOP"),
+    )
 
 
 def _notes(found: list[Prediction]) -> list[str]:

@@ -20,6 +20,7 @@ from costlab.cli.common import (
     cancellable,
     parse_options,
     parsed,
+    positive,
     print_json,
     require_targets,
     split_words,
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from costlab.sweep.plan import SweepPlan
 
 CANCELLED = 130
+_FAILED = {"crash", "timeout", "oom", "oom_suspected"}
 _COLUMNS = "{status:9}  {time:>9}  {interval:>21}  {peak:>9}  {rss:>9}  {what}"
 
 
@@ -55,9 +57,11 @@ def add_parser(subparsers: Subparsers) -> None:
     add_program(parser)
     add_settings(parser)
     parser.add_argument("--device", default="cpu", help=_("cpu, cuda or cuda:N (default: cpu)"))
-    parser.add_argument("--threads", type=int, default=1, help=_("threads (default: 1)"))
+    parser.add_argument("--threads", type=positive, default=1, help=_("threads (default: 1)"))
     parser.add_argument("--budget", metavar="TIME", help=_("for the whole sweep: 90, 2m, 1h"))
-    parser.add_argument("--repeats", type=int, default=3, help=_("timed processes (default: 3)"))
+    parser.add_argument(
+        "--repeats", type=positive, default=3, help=_("timed processes, at least 3 (default: 3)")
+    )
     parser.add_argument(
         "--resume", action="store_true", help=_("go on with the latest run of the same points")
     )
@@ -65,12 +69,13 @@ def add_parser(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Measure the sweep."""
+    """Measure the sweep; 1 if no point could be measured."""
     from costlab.store import Store
     from costlab.store.home import default_store
     from costlab.sweep.run import new_run, run_sweep
 
     plan = _plan(args)
+    _check(plan)
     progress = Progress(args.quiet)
     path = args.store or default_store()
     counts: Counter[str] = Counter()
@@ -99,12 +104,15 @@ def run(args: argparse.Namespace) -> int:
         print_json({**summary, "statuses": dict(counts), "store": str(path)}, indent=None)
     elif not counts:
         print(_("nothing left to measure"))
-    return CANCELLED if counts["cancelled"] else 0
+    if counts["cancelled"]:
+        return CANCELLED
+    return 1 if counts and counts.keys() <= _FAILED else 0
 
 
 def _plan(args: argparse.Namespace) -> SweepPlan:
+    from costlab.cli.points import points_of
     from costlab.cli.sweep_file import load_sweep
-    from costlab.sweep.plan import SweepPlan, expand
+    from costlab.sweep.plan import SweepPlan
 
     targets, sizes = split_words(args.words)
     require_targets(targets, 1, None, _("architectures, FILE.py:FACTORY, or one SWEEP.toml"))
@@ -114,7 +122,7 @@ def _plan(args: argparse.Namespace) -> SweepPlan:
         return load_sweep(Path(targets[0]))
     fixed, flags = parse_options(args.set)
     grid = {**sizes, **{name: (value,) for name, value in fixed.items()}}
-    points = expand(
+    points = points_of(
         targets,
         grid,
         modes=[args.mode],
@@ -126,6 +134,24 @@ def _plan(args: argparse.Namespace) -> SweepPlan:
     budget_s = None if args.budget is None else parsed(parse_seconds, "--budget", args.budget)
     seed = random.SystemRandom().randrange(2**31)
     return SweepPlan(points, seed, repeats=args.repeats, budget_s=budget_s)
+
+
+def _check(plan: SweepPlan) -> None:
+    """Refuse before the sweep what each of its points would fail with."""
+    from costlab.cli.programs import check_device, check_entry, is_entry
+    from costlab.measurement.api import MIN_REPEATS
+    from costlab.sources.user import check_file, names_file
+
+    if plan.repeats < MIN_REPEATS:
+        raise InputError(_("too few repeats"), given=str(plan.repeats), allowed=f">= {MIN_REPEATS}")
+    for device, threads in {(point.device, point.threads) for point in plan.points}:
+        check_device(device, threads)
+    for target in dict.fromkeys(point.target for point in plan.points):
+        if names_file(target):
+            check_file(target)
+    for point in plan.points:
+        if is_entry(point.target):
+            check_entry(point.target, point.mode, point.sizes, point.options)
 
 
 def _earlier(store: Store, plan: SweepPlan) -> tuple[str, SweepPlan]:
@@ -159,7 +185,7 @@ def _header() -> str:
 def _row(result: PointResult) -> str:
     low, high = result.time_interval_s or (None, None)
     interval = "" if low is None else f"{format_value(low, 's')} .. {format_value(high, 's')}"
-    why = next(iter(result.reasons.values()), "") if result.time_s is None else ""
+    why = result.reasons.get("time_s", "") if result.time_s is None else ""
     what = f"{result.architecture} {result.mode} {_sizes(result.sizes)}"
     notes = ", ".join(part for part in (*result.flags, why) if part)
     return _COLUMNS.format(

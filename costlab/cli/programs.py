@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from costlab.cli.common import Progress
-from costlab.errors import InputError
+from costlab.errors import InputError, UnknownNameError
 from costlab.i18n import _
 
 if TYPE_CHECKING:
     from costlab.formulas.record import Derivation
     from costlab.hardware.machine import Machine
+
+V = TypeVar("V")
 
 
 def load_program(
@@ -43,8 +45,8 @@ def load_program(
     sizes, options = dict(fixed or {}), dict(flags or {})
     if names_file(target):
         check_file(target)
-    elif not target.startswith("hf:"):
-        _check_entry(target, mode, sizes, options)  # before torch is imported
+    elif is_entry(target):
+        check_entry(target, mode, sizes, options)  # before torch is imported
         if not sizes:
             with suppress(InputError):
                 return store.load(target, mode, dtype, backend, options)
@@ -61,12 +63,17 @@ def load_program(
     from costlab.derivation.api import derive
 
     with prints_on_stderr():
-        return derive(
-            target, mode=mode, dtype=dtype, backend=backend, sizes=sizes, options=options
-        )
+        return derive(target, mode=mode, dtype=dtype, backend=backend, sizes=sizes, options=options)
 
 
-def _check_entry(
+def is_entry(target: str) -> bool:
+    """Whether ``target`` can only be a name of the catalogue."""
+    from costlab.sources.user import names_file
+
+    return not names_file(target) and not target.startswith("hf:")
+
+
+def check_entry(
     name: str, mode: str, sizes: Mapping[str, int], options: Mapping[str, bool]
 ) -> None:
     """Raise unless the catalogue has ``name`` with this mode and sizes and flags of these names."""
@@ -84,6 +91,46 @@ def _check_entry(
     source.factory("train" if mode == "optimizer" else mode)
     source.check(sizes)
     source.check_options(options)
+
+
+def check_device(device: str, threads: int) -> None:
+    """Raise ``InputError`` where nothing can run on ``device`` with ``threads``."""
+    from costlab.devices import fingerprint
+
+    environment = fingerprint()
+    # A GPU without NVML may still run, so torch's build decides.
+    if device.startswith("cuda") and (environment.torch or "+cpu").endswith("+cpu"):
+        raise InputError(
+            _("the installed torch has no CUDA"),
+            given=f"{device}, torch {environment.torch}",
+            allowed="cpu",
+            advice=_("`costlab doctor` says what is missing"),
+        )
+    if threads > environment.logical_cores:
+        raise InputError(
+            _("more threads than logical CPUs"),
+            given=str(threads),
+            allowed=f"1 .. {environment.logical_cores}",
+        )
+
+
+def check_sizes(programs: Sequence[Derivation], names: Iterable[str]) -> None:
+    """Raise ``UnknownNameError`` for a size that none of ``programs`` has."""
+    known = set().union(*map(_known_sizes, programs))
+    for name in names:
+        if name not in known:
+            raise UnknownNameError(_("size"), name, known)
+
+
+def own_sizes(program: Derivation, sizes: Mapping[str, V]) -> dict[str, V]:
+    """Those of ``sizes`` that ``program`` has."""
+    known = _known_sizes(program)
+    return {name: value for name, value in sizes.items() if name in known}
+
+
+def _known_sizes(program: Derivation) -> set[str]:
+    has_heads = {"h", "d"} <= set(program.sizes)
+    return {*program.sizes, *program.auxiliary, *(["k"] if has_heads else [])}
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from costlab.cli.common import (
     add_program,
     add_settings,
     add_store,
+    check_output,
     parse_options,
 )
 from costlab.i18n import _
@@ -46,8 +47,10 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the file."""
-    from costlab.reporting.api import report
+    from costlab.reporting.api import check_format, report
 
+    check_format(args.output)
+    check_output(args.output)
     print(_("wrote {path}").format(path=report(_source(args), args.output)))
     return 0
 

@@ -46,11 +46,12 @@ def load_sweep(path: Path) -> SweepPlan:
     Raises:
         InputError: if the file cannot be read, or has a key or value that means nothing.
     """
-    from costlab.sweep.plan import SweepPlan, expand
+    from costlab.cli.points import points_of
+    from costlab.sweep.plan import SweepPlan
 
     data = _read(path)
     sizes = {name: parse_values(str(text), name) for name, text in data.get("sizes", {}).items()}
-    points = expand(
+    points = points_of(
         data["targets"],
         sizes,
         modes=data.get("modes", ["forward"]),

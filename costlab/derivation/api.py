@@ -47,5 +47,5 @@ def derive(
     from costlab.derivation.work import built_mode, derive_source
 
     source.factory(built_mode(mode))
-
+    source.check(sizes or {})
     return derive_source(source, mode, dtype, backend, dict(sizes or {}), dict(options or {}))

@@ -69,6 +69,8 @@ def find_classes(
     tracer: Tracer, models: Sequence[SizeModel], backend: str, hints: Iterable[str] = ()
 ) -> list[ClassFound]:
     """Derive every class of a program; ``hints`` are symbols that may count a loop's passes."""
+    # The first run of a program fills caches, which may hold its tensors: it is not counted.
+    tracer(models[0].sample(random.Random(0)))
     found: list[ClassFound] = []
     for number, model in enumerate(models):
         try:

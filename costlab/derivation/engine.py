@@ -204,13 +204,13 @@ def _assemble(builder: Builder, model: SizeModel, trip: str | None, runs: Sequen
     )
     families = builder.families(calls)
     held = {kind: builder.held(lambda t: t.held, kind) for kind in _TRAIN_KINDS}
-    labels = [record.op for _, record in calls]
-    live_sets = LiveSets(families, alignment, builder.trips, builder.trip, labels)
+    records = [record for _, record in calls]
+    live_sets = LiveSets(families, alignment, builder.trips, builder.trip, records)
     points = moments(alignment, builder.trip)
     live = live_sets.live(points)
     base = {kind: nbytes for kind, (_, nbytes) in held.items() if nbytes != 0}
     core_families = [f for f in families if is_core(steps[f.slot].module)]
-    core_sets = LiveSets(core_families, alignment, builder.trips, builder.trip, labels)
+    core_sets = LiveSets(core_families, alignment, builder.trips, builder.trip, records)
     core_points = [p for p in points if is_core(steps[p.slot].module)]
     core_live = core_sets.live(core_points)
     left = builder.held(lambda t: t.left, "state")[1]

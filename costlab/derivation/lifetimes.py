@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from costlab.algebra import Expr, Size, as_expr, sum_range, total
 from costlab.derivation.align import PEEL, Alignment
 from costlab.errors import DerivationError
-from costlab.trace.records import StorageRecord, Trace
+from costlab.trace.records import OpRecord, StorageRecord, Trace
 
 PASS = "_t"  # the pass number inside a loop, in expressions
 _PASSES = (0, 1, -1)
@@ -93,13 +93,13 @@ class LiveSets:
         alignment: Alignment,
         trips: Sequence[int] | None,
         trip: Expr | None,
-        labels: Sequence[str],
+        records: Sequence[OpRecord],
     ) -> None:
         self._families = families
         self._alignment = alignment
         self._trips = trips
         self._trip = trip
-        self._labels = labels
+        self._records = records
         self._sums: dict[tuple[int, object, object], Size] = {}
 
     def live(self, points: Sequence[MomentAt]) -> list[Mapping[str, Size]]:
@@ -177,5 +177,6 @@ class LiveSets:
     def _fail(self, family: Family) -> None:
         raise DerivationError(
             "a tensor's lifetime is not the same function of the sizes in every trace",
-            operator=self._labels[family.slot],
+            operator=self._records[family.slot].op,
+            where=self._records[family.slot].where or self._records[family.slot].module,
         )

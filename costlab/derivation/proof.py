@@ -79,6 +79,7 @@ def _attempt(tracer: SourceTracer, found: ClassFound, *, python_dispatcher: bool
     sizes = SymbolicSizes(_hints(model))
     least = {name: max(_LEAST, bounds.get(name, 1)) for name in model.variables}
     reader = SizeReader(sizes.names, least, _below(model))
+    sizes.read = reader.expression
     try:
         trace = run_symbolically(
             tracer.source.factory(tracer.mode),
@@ -86,8 +87,7 @@ def _attempt(tracer: SourceTracer, found: ClassFound, *, python_dispatcher: bool
             tracer.mode,
             tracer.dtype,
             sizes,
-            reader.expression,
-            [step.priced.call.op for step in found.derived.steps],
+            [step.priced.call for step in found.derived.steps],
             python_dispatcher=python_dispatcher,
         )
         asked = tuple(_asked(sizes.conditions(), reader, model))
@@ -240,11 +240,11 @@ def _same_operator(step: Step, record: OpRecord) -> bool:
 def _same(fitted: Arg, symbolic: Arg) -> bool:
     """Whether two arguments have the same dimensions; other values that no size decides pass."""
     if isinstance(fitted, TensorSpec):
-        return (
-            isinstance(symbolic, TensorSpec)
-            and fitted.shape == symbolic.shape
-            and fitted.stride == symbolic.stride
-        )
+        if not isinstance(symbolic, TensorSpec) or fitted.shape != symbolic.shape:
+            return False
+        # Along a dimension of 1 a stride says nothing.
+        strides = zip(fitted.shape, fitted.stride, symbolic.stride, strict=True)
+        return all(size == 1 or one == other for size, one, other in strides)
     if isinstance(fitted, tuple):
         return (
             isinstance(symbolic, tuple)

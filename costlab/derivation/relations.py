@@ -122,8 +122,10 @@ class SizeReader:
             parts = [Expr({mono: coefficient}) / divisor for mono, coefficient in rest]
             whole = as_expr(total(part for part in parts if _is_whole(part)))
             rest = rest - whole * divisor
-        if self.is_nonnegative(rest) and self.is_nonnegative(divisor - 1 - rest):
-            return whole
+        for carry in (0, -1):
+            left = rest - divisor * carry
+            if self.is_nonnegative(left) and self.is_nonnegative(divisor - 1 - left):
+                return whole + carry
         return whole + floor(rest / divisor)
 
     def _extremes(self, args: list[Expr], sign: int) -> list[Expr]:

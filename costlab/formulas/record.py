@@ -34,7 +34,7 @@ class Quantity:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Calls of one operator class with equal cost: the condensed Graph that time needs.
+    """Calls of one operator class with equal cost: the condensed program that time needs.
 
     ``flop`` (matmul and other together) and ``bytes`` are per call, ``calls`` how often it runs,
     ``shapes`` the operand shapes as text for shape-dependent rates.

@@ -21,7 +21,7 @@ from costlab.prediction.grid import Array, Values, check_metric, curve
 from costlab.prediction.search import check_variable, first_where, lattice, lattice_step, own_sizes
 from costlab.prediction.terms import TermTurn, term_turn
 
-__all__ = ["Ceiling", "Crossover", "TermTurn", "ceiling", "crossovers", "term_turn"]
+__all__ = ["Ceiling", "Crossover", "TermTurn", "ceiling", "cheaper", "crossovers", "term_turn"]
 
 SCHEMA = "costlab.crossover/1"
 
@@ -73,9 +73,7 @@ def crossovers(
         metric: "time", "flop", "bytes" or "memory".
     """
     check_metric(metric)
-    for derivation in (a, b):
-        check_variable(derivation, over)
-    step = math.lcm(*(lattice_step(derivation, over, sizes) for derivation in (a, b)))
+    step = _common_step(a, b, over, sizes)
 
     def both(values: Array) -> tuple[Values, Values]:
         return (
@@ -84,8 +82,7 @@ def crossovers(
         )
 
     def lead(values: Array) -> Array:
-        of_a, of_b = both(values)
-        return np.asarray(np.log(of_a.value / of_b.value))
+        return _lead(*both(values))
 
     grid = lattice(step)
     grid = grid[np.isfinite(lead(grid))]
@@ -110,6 +107,43 @@ def crossovers(
             )
         previous = index
     return found
+
+
+def cheaper(
+    a: Derivation,
+    b: Derivation,
+    over: str,
+    sizes: Mapping[str, int],
+    machine: Machine | None = None,
+    metric: str = "time",
+) -> str | None:
+    """The cheaper of ``a`` and ``b`` where their order never changes.
+
+    Takes what :func:`crossovers` takes. Returns "" if they are equal, None if no size of ``over``
+    suits both.
+    """
+    check_metric(metric)
+    values = lattice(_common_step(a, b, over, sizes))
+    lead = _lead(
+        curve(a, over, values, own_sizes(a, sizes, over), metric, machine),
+        curve(b, over, values, own_sizes(b, sizes, over), metric, machine),
+    )
+    lead = lead[np.isfinite(lead)]
+    if not lead.size:
+        return None
+    order = float(np.sign(lead[np.abs(lead).argmax()]))
+    return "" if order == 0 else b.architecture if order > 0 else a.architecture
+
+
+def _common_step(a: Derivation, b: Derivation, over: str, sizes: Mapping[str, int]) -> int:
+    for derivation in (a, b):
+        check_variable(derivation, over)
+    return math.lcm(*(lattice_step(derivation, over, sizes) for derivation in (a, b)))
+
+
+def _lead(of_a: Values, of_b: Values) -> Array:
+    """Positive where ``b`` is cheaper."""
+    return np.asarray(np.log(of_a.value / of_b.value))
 
 
 def _has_sign(lead: Callable[[Array], Array], sign: float, values: Array) -> NDArray[np.bool_]:

@@ -70,13 +70,18 @@ def select_class(derivation: Derivation, sizes: Mapping[str, int]) -> CostClass:
     """The class that holds at ``sizes``.
 
     Raises:
-        SizeError: if none does; says which condition fails and the nearest sizes that are allowed.
+        SizeError: if none does; says what the nearest class asks for and the nearest sizes.
     """
     for candidate in derivation.classes:
         if candidate.holds(sizes):
             return candidate
-    first = derivation.classes[0]
-    failing = [condition for condition in first.domain if not condition.holds(sizes)]
+    failing = min(
+        (
+            [condition for condition in candidate.domain if not condition.holds(sizes)]
+            for candidate in derivation.classes
+        ),
+        key=len,
+    )
     names = dict.fromkeys(
         name
         for condition in failing
@@ -89,7 +94,7 @@ def select_class(derivation: Derivation, sizes: Mapping[str, int]) -> CostClass:
             architecture=derivation.architecture
         ),
         given=_join({name: sizes[name] for name in derivation.sizes if name in sizes}),
-        allowed=", ".join(map(str, first.domain)),
+        allowed=", ".join(map(str, failing)),
         advice=_("nearest: {sizes}").format(sizes="; ".join(nearest)) if nearest else "",
     )
 

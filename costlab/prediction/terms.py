@@ -50,14 +50,17 @@ def term_turn(
 ) -> TermTurn | None:
     """Where the highest power of ``over`` exceeds the rest; None where it is alone or never does.
 
+    ``metric`` is "flop", "bytes", "memory", or "flop_matmul" for the matrix products alone.
+
     Raises:
         InputError: for time (its terms are operators, not powers).
     """
-    if metric not in METRICS or metric == "time":
-        allowed = ", ".join(name for name in METRICS if name != "time")
+    quantities = {**METRICS, "flop_matmul": "flop_matmul"}
+    if metric not in quantities or metric == "time":
+        allowed = ", ".join(name for name in quantities if name != "time")
         raise InputError(_("terms are powers of a formula"), given=metric, allowed=allowed)
     check_variable(derivation, over)
-    quantity = derivation.classes[0].cost.get(METRICS[metric])
+    quantity = derivation.classes[0].cost.get(quantities[metric])
     if quantity is None or quantity.expr is None:
         return None
     full = complete_sizes(derivation, {over: any_size(derivation, sizes, over), **sizes})

@@ -40,15 +40,19 @@ def report(source: Source, output: str | Path) -> Path:
         InputError: for another suffix, or if the file cannot be written.
     """
     path = Path(output)
-    write = WRITERS.get(path.suffix.lower())
-    if write is None:
-        raise InputError(_("unknown report format"), given=path.name, allowed=", ".join(WRITERS))
-    text = write(to_document(source))
+    check_format(path)
+    text = WRITERS[path.suffix.lower()](to_document(source))
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as cause:
         raise InputError(_("cannot write the report"), given=f"{path}: {cause.strerror}") from cause
     return path
+
+
+def check_format(path: Path) -> None:
+    """Raise ``InputError`` unless the suffix of ``path`` names a format."""
+    if path.suffix.lower() not in WRITERS:
+        raise InputError(_("unknown report format"), given=path.name, allowed=", ".join(WRITERS))
 
 
 def to_document(source: Source) -> Document:

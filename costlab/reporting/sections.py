@@ -38,7 +38,7 @@ from costlab.units import format_percent, format_value
 
 _QUANTITIES = {
     "flop": _("FLOP"),
-    "flop_useful": _("useful FLOP"),
+    "flop_useful": _("matmul FLOP that the mask keeps"),
     "bytes": _("bytes moved"),
     "peak_bytes": _("peak bytes"),
     "saved_bytes": _("bytes saved for backward"),
@@ -92,7 +92,7 @@ def _formula_row(
     quantity = item.cost.get(name)
     if quantity is None or quantity.expr is None or quantity.expr == 0:
         return None
-    if name == "flop_useful" and quantity.expr == item.cost["flop"].expr:
+    if name == "flop_useful" and quantity.expr == item.cost["flop_matmul"].expr:
         return None
     tied = tie(quantity.expr, derivation)
     growth = order(tied, item.domain, machine_symbols(tied))

@@ -79,9 +79,7 @@ def _read(path: Path) -> tuple[bytes, dict[str, Any]]:
             allowed="hf:FILE.json",
         ) from error
     except ValueError as error:
-        raise InputError(
-            _("the config is no valid JSON"), given=f"{path}: {error}"
-        ) from error
+        raise InputError(_("the config is no valid JSON"), given=f"{path}: {error}") from error
     if not isinstance(values, dict) or not isinstance(values.get("model_type"), str):
         raise InputError(
             _("the config names no model_type"),

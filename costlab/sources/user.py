@@ -53,9 +53,7 @@ def _read(target: str) -> tuple[Path, str, bytes, list[str]]:
         path_text, name = target, ""
     path = Path(path_text).expanduser()
     if not path.is_file():
-        raise InputError(
-            _("there is no such file"), given=path_text, allowed=_("FILE.py:FACTORY")
-        )
+        raise InputError(_("there is no such file"), given=path_text, allowed=_("FILE.py:FACTORY"))
     try:
         content = path.read_bytes()
     except OSError as error:

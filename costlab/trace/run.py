@@ -138,7 +138,7 @@ def _mark_saved(tracker: Tracker, outputs: tuple[torch.Tensor, ...]) -> None:
     while pending:
         node = pending.pop()
         tracker.mark(_saved_tensors(node), saved=True)
-        for parent, _ in node.next_functions:
+        for parent, _index in node.next_functions:
             if parent is not None and parent not in seen:
                 seen.add(parent)
                 pending.append(parent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import numbers
 from collections.abc import Callable, Iterator
@@ -11,9 +12,11 @@ from typing import Any
 from unittest import mock
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+_ATTENTION = "scaled_dot_product_attention"
 _REAL_SQRT = math.sqrt
 _REAL_INTEGRAL = numbers.Integral
 
@@ -23,16 +26,29 @@ def symbolic_integers() -> Iterator[None]:
     """Within this context symbolic integers pass where torch's modules ask for integers.
 
     They count as ``numbers.Integral``, ``math.sqrt`` keeps them symbolic, initialisers (whose
-    numbers are of no interest) leave their tensor as it is, and indexing records no slices that
-    take everything.
+    numbers are of no interest) leave their tensor as it is, attention may be causal by a comparison
+    of sizes, and indexing records no slices that take everything.
     """
     with (
         mock.patch.object(numbers, "Integral", _Integral),
         mock.patch.object(math, "sqrt", _sqrt),
+        mock.patch.object(F, _ATTENTION, _with_bools(getattr(F, _ATTENTION))),
         _no_initialisers(),
+        _no_log(),
         _FullSlices(),
     ):
         yield
+
+
+@contextmanager
+def _no_log() -> Iterator[None]:
+    """Keep torch from logging operators without a symbolic form: that is an ordinary outcome."""
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        logging.disable(before)
 
 
 class _IntegralMeta(type):
@@ -51,6 +67,18 @@ class _Integral(metaclass=_IntegralMeta):
 
 def _sqrt(x: Any) -> Any:
     return torch.sym_sqrt(x) if isinstance(x, (torch.SymInt, torch.SymFloat)) else _REAL_SQRT(x)
+
+
+def _with_bools(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` with comparisons of sizes decided: torch takes no symbolic flags."""
+
+    def decide(value: Any) -> Any:
+        return bool(value) if isinstance(value, torch.SymBool) else value
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return function(*map(decide, args), **{k: decide(v) for k, v in kwargs.items()})
+
+    return call
 
 
 def _unchanged(tensor: Tensor, *_: object, **__: object) -> Tensor:
@@ -79,6 +107,7 @@ class _FullSlices(TorchFunctionMode):
     """Indexes with integers and slices as torch does for known sizes: full slices do nothing.
 
     With symbolic sizes ``x[:, t]`` would record a slice, and a full buffer of zeros in backward.
+    Whether an end is the whole size is decided, and thereby noted as a guard.
     """
 
     def __torch_function__(
@@ -109,8 +138,9 @@ def _index(x: Tensor, index: tuple[Any, ...]) -> Tensor:
         elif not isinstance(item, slice):
             result = result.select(axis, item)
         else:
-            if item != slice(None):
-                start = 0 if item.start is None else item.start
-                result = torch.ops.aten.slice(result, axis, start, item.stop, item.step or 1)
+            ends = (item.start, 0), (item.stop, result.shape[axis]), (item.step, 1)
+            if not all(given is None or bool(given == whole) for given, whole in ends):
+                start, stop, step = (whole if given is None else given for given, whole in ends)
+                result = torch.ops.aten.slice(result, axis, start, stop, step)
             axis += 1
     return result.view_as(result) if result is x else result

@@ -17,14 +17,16 @@ from dataclasses import dataclass, replace
 from types import FrameType
 from typing import Any
 
+import sympy
 import torch
 from torch._dispatch.python import enable_python_dispatcher
 from torch._guards import Source
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import DimDynamic, ShapeEnv
+from torch.utils._sympy.functions import FloorDiv, Mod, PythonMod
 
-from costlab.algebra import Size, simplest
-from costlab.graph import Arg, TensorSpec
+from costlab.algebra import Expr, Size, simplest
+from costlab.graph import Arg, Call, TensorSpec
 from costlab.sources.program import prepare, program_from
 from costlab.trace.inplace import IN_PLACE
 from costlab.trace.records import OpRecord, Trace
@@ -32,7 +34,6 @@ from costlab.trace.run import trace
 from costlab.trace.shims import symbolic_integers
 from costlab.trace.tracker import Tracker
 
-Read = Callable[[Any], Size]
 _NOT_THE_PROGRAM = ("torch", "sympy", "contextlib", "costlab.trace", "costlab.derivation")
 
 
@@ -55,11 +56,16 @@ class Guard:
 class SymbolicSizes(ShapeEnv):
     """A symbolic integer for each name of ``hints``, and the guards on them.
 
-    Torch takes every symbolic size to be at least 2, without a guard.
+    Torch takes every symbolic size to be at least 2, without a guard. Set ``read``, which makes an
+    expression of a size (a sympy tree), before the run.
     """
+
+    read: Callable[[Any], Expr]
 
     def __init__(self, hints: Mapping[str, int]) -> None:
         super().__init__()
+        self._rewritten: dict[Any, Any] = {}
+        self._replacements_version_counter = 1  # torch asks ``replace`` only where it has any
         self.names: dict[Any, str] = {}
         self.integers: dict[str, Any] = {}
         for name, hint in hints.items():
@@ -71,6 +77,32 @@ class SymbolicSizes(ShapeEnv):
     def conditions(self) -> list[Guard]:
         """Every guard so far."""
         return [Guard(g.expr, str(g.sloc.framework_loc or "")) for g in self.guards]
+
+    def size(self, value: Any) -> Size:
+        """A number, or a symbolic integer as an expression."""
+        return simplest(self.read(value.node.expr)) if isinstance(value, torch.SymInt) else value
+
+    def replace(self, expr: Any) -> Any:
+        """``expr`` as torch simplifies it, and without floors that bounds of the sizes decide.
+
+        Torch keeps ``floor((c - 1)/c)``, and takes seconds over what is made of it.
+        """
+        found = self._rewritten.get(expr)
+        if found is None:
+            found = super().replace(expr)
+            changed = {atom: self._polynomial(atom) for atom in found.atoms(FloorDiv, PythonMod, Mod)}
+            found = self._rewritten[expr] = found.xreplace(changed) if changed else found
+        return found
+
+    def _polynomial(self, node: Any) -> Any:
+        """``node`` as a polynomial of the symbols, itself if it is none."""
+        symbols = {name: symbol for symbol, name in self.names.items()}
+        result = sympy.Integer(0)
+        for mono, coefficient in self.read(node):
+            if not isinstance(coefficient, int) or any(a not in symbols or p < 0 for a, p in mono):
+                return node
+            result += coefficient * sympy.prod(symbols[str(a)] ** p for a, p in mono)
+        return result
 
     def evaluate_expr(self, orig_expr: Any, *args: Any, **kwargs: Any) -> Any:
         """Decide a relation by the hints, but never turn a size into its hint.
@@ -103,19 +135,15 @@ class _Named(Source):
 class SymbolicTracker(Tracker):
     """Records a run on fake tensors with sizes as expressions.
 
-    ``read`` makes an expression of a sympy tree. ``operators`` are those of a real run: which of
-    them write in place is decided by references, which fake tensors have more of, so it is taken
-    from there.
+    ``calls`` are those of real runs, for two choices that no size decides and fake tensors may
+    make otherwise: which operators write in place (torch counts references), and which operand's
+    layout a result of its shape takes.
     """
 
-    def __init__(self, read: Read, operators: Sequence[str]) -> None:
+    def __init__(self, sizes: SymbolicSizes, calls: Sequence[Call]) -> None:
         super().__init__()
-        self._read = read
-        self._operators = operators
-
-    def size(self, value: Any) -> Size:
-        """A number, or a symbolic integer as an expression."""
-        return simplest(self._read(value.node.expr)) if isinstance(value, torch.SymInt) else value
+        self._size = sizes.size
+        self._calls = calls
 
     def __torch_dispatch__(
         self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
@@ -128,25 +156,44 @@ class SymbolicTracker(Tracker):
         number = super().storage_id(tensor, kind)
         record = self.storages[number]
         if isinstance(record.nbytes, torch.SymInt):
-            record.nbytes = self.size(record.nbytes)  # type: ignore[assignment]
+            record.nbytes = self._size(record.nbytes)  # type: ignore[assignment]
         return number
 
     def _spec(self, tensor: torch.Tensor) -> TensorSpec:
         spec = super()._spec(tensor)
-        shape, stride = (tuple(map(self.size, part)) for part in (spec.shape, spec.stride))
+        shape, stride = self._layout(tensor)
         return replace(spec, shape=shape, stride=stride)
+
+    def _layout(self, tensor: torch.Tensor) -> tuple[tuple[Size, ...], tuple[Size, ...]]:
+        return tuple(map(self._size, tensor.shape)), tuple(map(self._size, tensor.stride()))
 
     def _arg(self, value: Any) -> Arg:
         if isinstance(value, torch.SymInt):
-            return self.size(value)
+            return self._size(value)
         if isinstance(value, torch.SymFloat):
             return float("nan")  # no rule reads a factor
         return super()._arg(value)
 
+    def _real_call(self, func: Any) -> Call | None:
+        """The call of real runs at this place, if it is of ``func``."""
+        call = self._calls[len(self.ops)] if len(self.ops) < len(self._calls) else None
+        return call if call is not None and call.op == str(func) else None
+
     def _as_run(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
-        here = len(self.ops)
-        expected = self._operators[here] if here < len(self._operators) else ""
-        return IN_PLACE[func] if str(IN_PLACE[func]) == expected else func
+        return IN_PLACE[func] if self._real_call(IN_PLACE[func]) else func
+
+    def _run(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        result = super()._run(func, args, kwargs)
+        call = self._real_call(func)
+        if call is None or len(call.outs) != 1 or not isinstance(result, torch.Tensor):
+            return result
+        shape, stride = self._layout(result)
+        wanted = shape, call.outs[0].stride
+        if stride != wanted[1] and result is not args[0]:
+            for operand in args:
+                if isinstance(operand, torch.Tensor) and self._layout(operand) == wanted:
+                    return torch.empty_like(operand, dtype=result.dtype)
+        return result
 
     def _note_mask(self, record: OpRecord, given: Any, outs: Any) -> None:
         """Fake tensors have no entries to count."""
@@ -158,8 +205,7 @@ def run_symbolically(
     mode: str,
     dtype: str,
     sizes: SymbolicSizes,
-    read: Read,
-    operators: Sequence[str],
+    calls: Sequence[Call],
     *,
     python_dispatcher: bool = False,
 ) -> Trace:
@@ -173,8 +219,7 @@ def run_symbolically(
         mode: one of ``costlab.sources.program.MODES``.
         dtype: of the program's floating-point tensors.
         sizes: the symbols; collects the guards.
-        read: makes an expression of a size (a sympy tree over the symbols).
-        operators: names of a real run's operators, in order.
+        calls: those of real runs, in order, for what no size decides.
         python_dispatcher: use torch's Python forms of operators. They differ from those that run
             (dropout, recurrent layers), but more of them take symbolic sizes.
 
@@ -182,7 +227,7 @@ def run_symbolically(
         SpecialisedError: if the program asks for the number behind a size.
         Exception: whatever the program raises, ``ModuleError`` for errors while it runs.
     """
-    tracker = SymbolicTracker(read, operators)
+    tracker = SymbolicTracker(sizes, calls)
     dispatcher: AbstractContextManager[object] = (
         enable_python_dispatcher() if python_dispatcher else contextlib.nullcontext()
     )
@@ -194,7 +239,7 @@ def run_symbolically(
         program = prepare(program_from(made, mode), mode, dtype)
         found = trace(program, mode, {}, tracker=tracker)
     found.held = tuple(
-        replace(item, shape=tuple(map(tracker.size, item.shape)))  # type: ignore[arg-type]
+        replace(item, shape=tuple(map(sizes.size, item.shape)))  # type: ignore[arg-type]
         for item in found.held
     )
     return found

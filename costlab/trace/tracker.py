@@ -137,7 +137,7 @@ class Tracker(TorchDispatchMode):
         for key, value in kwargs.items():
             spec_args[key] = self._arg(value)
         known = len(self.storages)
-        result = func(*args, **kwargs)
+        result = self._run(func, args, kwargs)
         out_tensors = list(_flatten(result))
         outs = tuple(self._spec(t) for t in out_tensors)
         new = tuple(o.storage >= known for o in outs)
@@ -160,6 +160,9 @@ class Tracker(TorchDispatchMode):
     def _as_run(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
         """What an ordinary run calls for ``func``, which it may write in place."""
         return ordinary(func, args, kwargs, self._made_by(args))
+
+    def _run(self, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+        return func(*args, **kwargs)
 
     def _made_by(self, args: tuple[Any, ...]) -> str:
         """The operator before, if it made the first argument."""

@@ -14,10 +14,10 @@ from costlab.measurement.point import PointSpec
 _SMALL = Bounds(peak_least=2**20, peak_most=8 * 2**20, flop=5e8)
 
 
-@pytest.mark.parametrize("architecture", ["feed_forward", "flash_attention", "linear_attention"])
+@pytest.mark.parametrize("architecture", ["feed_forward", "flash_attention", "rnn"])
 def test_predicted_peaks_are_within_the_limit_of_measured_ones(architecture: str) -> None:
-    """Forward, training and decode, with and without a mask, on one thread and on two."""
-    found = list(outcomes(architecture, ("forward", "train", "decode"), "float32", 1, _SMALL))
+    """Forward and training, with and without a causal mask, on one thread and on two."""
+    found = list(outcomes(architecture, ("forward", "train"), "float32", 1, _SMALL))
 
     assert {outcome.point.threads for outcome in found} == {1, 2}
     assert [str(outcome) for outcome in found if outcome.over] == []

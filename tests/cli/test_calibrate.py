@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from costlab.calibration import api
+from costlab.cli import programs
 from costlab.cli.__main__ import main
 from costlab.errors import MeasurementError
 from costlab.hardware.calibration_record import CalibrationRecord
@@ -35,6 +36,7 @@ def test_calibrate(
         return calibration()
 
     monkeypatch.setattr(api, "calibrate", measure)
+    monkeypatch.setattr(programs, "check_device", lambda device, threads: None)
 
     assert main(["calibrate", *options, "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["schema"] == "costlab.calibrate/1"

@@ -80,7 +80,7 @@ FACTORIES: Mapping[str, Callable[..., Made]] = {
 
 @lru_cache(maxsize=64)
 def derived(name: str, mode: str = "forward", *options: str, **sizes: int) -> Derivation:
-    """The derivation of a factory of this file, or of an architecture (``arch NAME``), made once."""
+    """The derivation of a factory of this file or, as "arch NAME", of an architecture; cached."""
     target: Any = name.removeprefix("arch ") if name.startswith("arch ") else FACTORIES[name]
     return costlab.derive(target, mode=mode, sizes=sizes, options=dict.fromkeys(options, True))
 

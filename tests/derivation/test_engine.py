@@ -42,7 +42,7 @@ def test_every_class_of_a_module_has_the_same_matrix_flop() -> None:
         assert item.cost["flop_matmul"].expr == parse(TRUTH["attention_eager"]).subs(ones)
 
 
-KNOWN = [
+KNOWN: list[tuple[str, str, tuple[str, ...], dict[str, int], str, str]] = [
     ("arch full_attention", "forward", (), {}, "flop_matmul", "8*b*n*d**2 + 4*b*n**2*d"),
     ("arch full_attention", "forward", (), {}, "parameters", "4*d**2"),
     ("arch lstm", "train", (), {}, "flop_matmul", "8*b*d**2*(6*n - 1)"),

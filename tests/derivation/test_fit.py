@@ -1,4 +1,4 @@
-"""Exact fits of integers by polynomials of the sizes: recovered where they are, refused where not."""
+"""Exact fits of integers by polynomials of the sizes: found where there is one, else refused."""
 
 from __future__ import annotations
 

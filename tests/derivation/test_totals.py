@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 
 from costlab.algebra import total
@@ -22,12 +24,8 @@ GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 
 
 def given(name: str, sizes: dict[str, int]) -> dict[str, int]:
-    extra = {"ssm_scan": "s"}.get(name, "h" if "h" in TAKES_HEADS.get(name, "") else "")
-    return {key: sizes[key] for key in ("b", "n", "d", extra) if key}
-
-
-TAKES_HEADS = {name: "h" for name in TRUTH if "attention_" in name or name in FUSED}
-TAKES_HEADS.pop("linear_attention", None)
+    """The sizes that a factory takes."""
+    return {key: sizes[key] for key in inspect.signature(FACTORIES[name]).parameters}
 
 
 def train_truth(name: str) -> str:
@@ -71,7 +69,8 @@ def test_train_flop(name: str) -> None:
 
 def test_causal_train_flop_are_useful_by_pairs() -> None:
     for sizes in SIZES:
-        costs = priced(run_of(FACTORIES["attention_causal"], "train", given("attention_causal", sizes)).ops)
+        run = run_of(FACTORIES["attention_causal"], "train", given("attention_causal", sizes))
+        costs = priced(run.ops)
         useful = total(p.quantity("flop_useful") for p in costs)
         assert useful == parse("24*b*n*d**2 + 7*b*n*(n + 1)*d").evaluate(sizes)
 

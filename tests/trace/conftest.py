@@ -1,4 +1,4 @@
-"""One quiet collector for all traces of a file: collecting anew for each costs more than they do."""
+"""One quiet collector for the traces of a file: a full collection before each costs more."""
 
 from __future__ import annotations
 

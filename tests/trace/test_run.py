@@ -17,7 +17,7 @@ from costlab.sources.program import prepare, program_from, run, upstream_gradien
 from costlab.trace.records import Trace
 from costlab.trace.run import quiet_collector, trace
 from tests.reference import modules13
-from tests.trace.programs import Block, Custom, Recomputed, Writes, names, program, traced
+from tests.trace.programs import Block, Custom, Picks, Recomputed, Writes, names, program, traced
 
 Make = Callable[[], tuple[nn.Module, tuple[Tensor, ...]]]
 SMALL = {"b": 3, "n": 7, "d": 10}
@@ -33,6 +33,7 @@ MODULES: dict[str, Make] = {
         (torch.randn(3, 7, 10),),
     ),
     "writes": lambda: (nn.Sequential(Writes(), nn.Linear(10, 4)), (torch.randn(3, 7, 10),)),
+    "picks": lambda: (Picks(), (torch.randn(3, 7, 10),)),
     "norms": lambda: (
         nn.Sequential(nn.Linear(10, 40), nn.SiLU(), nn.Linear(40, 10), nn.RMSNorm(10)),
         (torch.randn(5, 10),),
