@@ -38,12 +38,15 @@ def atom_key(atom: Atom) -> tuple[int, str]:
 
 
 def _normal(value: Coefficient) -> Coefficient:
-    if isinstance(value, Fraction) and value.denominator == 1:
+    # Fraction is an abstract base class: asking whether an int is one is slow.
+    if type(value) is not int and isinstance(value, Fraction) and value.denominator == 1:
         return value.numerator
     return value
 
 
+@lru_cache(maxsize=1 << 16)
 def merge(a: Monomial, b: Monomial) -> Monomial:
+    """The product of two monomials; remembered, since the same few recur."""
     if not a:
         return b
     if not b:
@@ -62,7 +65,7 @@ class Expr:
     terms: dict[Monomial, Coefficient]
 
     def __init__(self, terms: Mapping[Monomial, Coefficient]) -> None:
-        self.terms = {m: _normal(c) for m, c in terms.items() if c != 0}
+        self.terms = {m: c if type(c) is int else _normal(c) for m, c in terms.items() if c}
         self._hash: int | None = None
 
     # -- construction and inspection ---------------------------------------------------------
@@ -244,7 +247,7 @@ def as_expr(value: Size | Fraction) -> Expr:
     """Return ``value`` as an expression (ints and fractions become constants)."""
     if isinstance(value, Expr):
         return value
-    if isinstance(value, (int, Fraction)):
+    if type(value) is int or isinstance(value, (int, Fraction)):
         return Expr({(): value})
     raise AlgebraError("not an exact size", given=repr(value), allowed="int, Fraction or Expr")
 

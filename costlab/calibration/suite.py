@@ -129,9 +129,7 @@ def cases(level: str) -> list[Case]:
         InputError: if there is no such level.
     """
     if level not in LEVELS:
-        raise InputError(
-            _("unknown calibration level"), given=level, allowed=", ".join(LEVELS)
-        )
+        raise InputError(_("unknown calibration level"), given=level, allowed=", ".join(LEVELS))
     if level == "trial":
         return [
             case

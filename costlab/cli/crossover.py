@@ -61,7 +61,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Solve for the crossovers, ceilings and terms."""
-    from costlab.cli.programs import check_sizes, load_machine, load_program
+    from costlab.cli.programs import check_sizes, load_machine, load_program, own_sizes
     from costlab.hardware.machine import DATASHEET
     from costlab.prediction.crossover import SCHEMA, ceiling, cheaper, crossovers
 
@@ -94,12 +94,23 @@ def run(args: argparse.Namespace) -> int:
     ceilings: list[Ceiling] = []
     if wants_ceiling:
         ceilings = [
-            ceiling(program, args.over, sizes, machine, fits_bytes=fits, within_s=within)
+            ceiling(
+                program,
+                args.over,
+                own_sizes(program, sizes),
+                machine,
+                fits_bytes=fits,
+                within_s=within,
+            )
             for program in programs
         ]
     terms: list[TermTurn] = []
     if args.terms:
-        terms = [turn for program in programs for turn in _turns(program, args, sizes)]
+        terms = [
+            turn
+            for program in programs
+            for turn in _turns(program, args, own_sizes(program, sizes))
+        ]
     always = None
     if len(programs) == 2 and not turned:
         always = cheaper(programs[0], programs[1], args.over, sizes, machine, args.metric)

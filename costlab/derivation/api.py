@@ -19,6 +19,7 @@ def derive(
     backend: str = "cpu",
     sizes: Mapping[str, int] | None = None,
     options: Mapping[str, bool] | None = None,
+    prove: bool = True,
 ) -> Derivation:
     """Derive closed forms of FLOP, bytes, memory, launches, steps and time.
 
@@ -29,6 +30,8 @@ def derive(
         backend: whose kernels: "cpu", "cuda" or "math" (attention unfused).
         sizes: sizes to keep at a number instead of a symbol.
         options: flags of the architecture, such as ``{"causal": True}``.
+        prove: try to prove the main class by a run with symbolic sizes, two seconds the first
+            time; without it, or where it fails, formulas are "verified".
 
     Returns:
         A :class:`Derivation` with one class per operator sequence, each checked at held-out
@@ -48,4 +51,6 @@ def derive(
 
     source.factory(built_mode(mode))
     source.check(sizes or {})
-    return derive_source(source, mode, dtype, backend, dict(sizes or {}), dict(options or {}))
+    return derive_source(
+        source, mode, dtype, backend, dict(sizes or {}), dict(options or {}), prove
+    )

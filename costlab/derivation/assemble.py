@@ -148,10 +148,7 @@ def _groups(steps: Sequence[Step], out: Callable[[Size], Expr]) -> tuple[Group, 
         key = (group.op, group.kind, group.phase, group.core, group.flop, group.bytes,
                group.launches, group.shapes)  # fmt: skip
         found.setdefault(key, (group, []))[1].append(calls)
-    return tuple(
-        replace(g, calls=out(total(calls)))
-        for g, calls in found.values()
-    )
+    return tuple(replace(g, calls=out(total(calls))) for g, calls in found.values())
 
 
 def _time(groups: Sequence[Group], steps: Expr | None) -> Expr:

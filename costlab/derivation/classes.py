@@ -21,6 +21,7 @@ from costlab.formulas.record import Condition
 _BLOCK_SYMBOLS = ("w", "c")  # block sizes: the length they cut need not be their multiple
 _FEW_PASSES = 4
 _ONES = ("b", "h", "g", "L", "R")  # sizes that are 1 in practice
+_TOGETHER = frozenset(("b", "h", "L"))  # several of them at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,8 @@ def _with_ones(
             special[name] = list(range(1, bound)) if name == "L" else [1]
     for count in range(1, len(special) + 1):
         for names in itertools.combinations(special, count):
+            if count > 1 and not _TOGETHER.issuperset(names):
+                continue
             for values in itertools.product(*(special[n] for n in names)):
                 fixed = dict(zip(names, values, strict=True))
                 yield from _narrow(tracer, model, backend, hints, fixed, special)

@@ -151,28 +151,44 @@ class LiveSets:
     def _range(
         self, number: int, family: Family, low: NDArray[np.int64], high: NDArray[np.int64]
     ) -> Size | None:
-        if (high < low).all():
+        some = high >= low
+        if not some.any():
             return None
         key = (number, tuple(low), tuple(high))
         if key not in self._sums:
-            first, last = self._end(family, low), self._end(family, high)
+            first, last = (self._end(family, end, some) for end in (low, high))
+            count = last - first + 1
+            for trip in self._trips_where(~some):
+                # With few passes the range may be empty: its ends must say so too.
+                if count.evaluate({name: trip for name in count.symbols()}) != 0:
+                    self._fail(family)
             nbytes = as_expr(family.nbytes)
             if PASS in nbytes.symbols():
                 self._sums[key] = sum_range(nbytes, PASS, first, last)
             else:
-                self._sums[key] = nbytes * (last - first + 1)
+                self._sums[key] = nbytes * count
         return self._sums[key]
 
-    def _end(self, family: Family, positions: NDArray[np.int64]) -> Expr:
-        """A pass number as a constant, or as a constant below the number of passes."""
-        assert self._trips is not None and self._trip is not None
-        if (positions == positions[0]).all() and len(set(self._trips)) > 1:
-            return as_expr(int(positions[0]) + PEEL)
-        below = positions - np.array(self._trips)
+    def _end(self, family: Family, positions: NDArray[np.int64], where: NDArray[np.bool_]) -> Expr:
+        """A pass number as a constant, or as a constant below the number of passes.
+
+        ``where`` says in which traces the position counts; there must be two trip counts in it.
+        """
+        assert self._trip is not None
+        trips, found = self._trips_where(where), positions[where]
+        if len(set(trips)) == 1 and not where.all():
+            self._fail(family)
+        if (found == found[0]).all() and len(set(trips)) > 1:
+            return as_expr(int(found[0]) + PEEL)
+        below = found - np.array(trips)
         if (below == below[0]).all():
             return self._trip + (int(below[0]) + PEEL)
         self._fail(family)
         raise AssertionError
+
+    def _trips_where(self, where: NDArray[np.bool_]) -> list[int]:
+        assert self._trips is not None
+        return [trip for trip, chosen in zip(self._trips, where, strict=True) if chosen]
 
     def _fail(self, family: Family) -> None:
         raise DerivationError(

@@ -165,9 +165,10 @@ class SizeReader:
         return relation is not None and self.implies(relation)
 
     def named(self, text: str) -> str:
-        """``text`` with torch's names of the symbols replaced by theirs."""
+        """``text`` with torch's names of symbols and powers replaced by the usual ones."""
         names = {str(node): name for node, name in self._names.items()}
-        return re.sub(r"\bs\d+\b", lambda m: names.get(m[0], m[0]), text)
+        text = re.sub(r"\bs\d+\b", lambda m: names.get(m[0], m[0]), text)
+        return re.sub(r"\bPowByNatural\((\w+), (\w+)\)", r"\1**\2", text)
 
     def implies(self, relation: Relation) -> bool:
         """Whether ``relation`` is sure to hold within the bounds."""

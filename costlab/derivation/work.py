@@ -17,6 +17,7 @@ from costlab.derivation.engine import Tracer
 from costlab.derivation.masks import carry_masks
 from costlab.derivation.opaque import settle
 from costlab.derivation.optimizer import optimizer_step
+from costlab.derivation.proof import prove as proof_of
 from costlab.derivation.sizes import SizeModel
 from costlab.errors import DerivationError, ModuleError
 from costlab.formulas.record import CostClass, Derivation
@@ -47,12 +48,18 @@ def derive_source(
     backend: str,
     fixed: Mapping[str, int],
     options: Mapping[str, bool],
+    prove: bool = True,
 ) -> Derivation:
     """See :func:`costlab.derivation.api.derive`."""
     tracer = SourceTracer(source, mode, dtype, options, fixed, backend=backend)
     with tracing(backend):
         found = classes_of(tracer, backend)
-    return record_of(source, found, mode, dtype, backend, fixed, options)
+        proof = proof_of(tracer, found[0]) if prove else None
+    record = record_of(source, found, mode, dtype, backend, fixed, options)
+    if proof is None:
+        return record
+    derived = "proved" if proof.proved else record.derived
+    return replace(record, derived=derived, notes=(*record.notes, *proof.notes()))
 
 
 def classes_of(tracer: SourceTracer, backend: str) -> list[ClassFound]:

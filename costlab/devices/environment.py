@@ -113,9 +113,7 @@ def fingerprint() -> Environment:
         torch=torch,
         gpus=gpus,
         variables={
-            name: value
-            for name, value in sorted(os.environ.items())
-            if name.startswith(_VARIABLES)
+            name: value for name, value in sorted(os.environ.items()) if name.startswith(_VARIABLES)
         },
         reasons=reasons,
     )

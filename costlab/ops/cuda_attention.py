@@ -63,7 +63,10 @@ def _per_query_head(tensor: Tensor, heads: int) -> Tensor:
 
 
 def _scores(
-    query: Tensor, key: Tensor, bias: Tensor | None, is_causal: bool,
+    query: Tensor,
+    key: Tensor,
+    bias: Tensor | None,
+    is_causal: bool,
     scale: float,
 ) -> Tensor:
     scores = query.float() @ key.transpose(-2, -1) * scale
@@ -92,8 +95,14 @@ def _probabilities(scores: Tensor, logsumexp: Tensor) -> Tensor:
 
 
 def _attend(
-    query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None,
-    seed: Tensor, dropout_p: float, is_causal: bool, scale: float | None,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    bias: Tensor | None,
+    seed: Tensor,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
 ) -> tuple[Tensor, Tensor]:
     """Output and log-sum-exp [b, h, n], both float32."""
     heads = query.shape[1]
@@ -107,9 +116,17 @@ def _attend(
 
 
 def _attend_backward(
-    grad: Tensor, query: Tensor, key: Tensor, value: Tensor,
-    bias: Tensor | None, out: Tensor, logsumexp: Tensor, seed: Tensor,
-    dropout_p: float, is_causal: bool, scale: float | None,
+    grad: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    bias: Tensor | None,
+    out: Tensor,
+    logsumexp: Tensor,
+    seed: Tensor,
+    dropout_p: float,
+    is_causal: bool,
+    scale: float | None,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
     """Gradients of query, key, value and scores, float32; shared heads are summed."""
     heads, groups = query.shape[1], key.shape[1]
@@ -133,8 +150,13 @@ def _attend_backward(
 
 
 def _flash(
-    query: Tensor, key: Tensor, value: Tensor, dropout_p: float = 0.0,
-    is_causal: bool = False, *, scale: float | None = None,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
 ) -> tuple[Tensor, ...]:
     seed = _new_seed(dropout_p)
     out, logsumexp = _attend(query, key, value, None, seed, dropout_p, is_causal, scale)
@@ -144,12 +166,30 @@ def _flash(
 
 
 def _flash_backward(
-    grad_out: Tensor, query: Tensor, key: Tensor, value: Tensor,
-    out: Tensor, logsumexp: Tensor, dropout_p: float, is_causal: bool,
-    rng_state: Tensor, unused: Tensor, *, scale: float | None = None,
+    grad_out: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    out: Tensor,
+    logsumexp: Tensor,
+    dropout_p: float,
+    is_causal: bool,
+    rng_state: Tensor,
+    unused: Tensor,
+    *,
+    scale: float | None = None,
 ) -> tuple[Tensor, ...]:
     gradients = _attend_backward(
-        grad_out, query, key, value, None, out, logsumexp, rng_state[0], dropout_p, is_causal,
+        grad_out,
+        query,
+        key,
+        value,
+        None,
+        out,
+        logsumexp,
+        rng_state[0],
+        dropout_p,
+        is_causal,
         scale,
     )
     inputs = (query, key, value)
@@ -159,8 +199,14 @@ def _flash_backward(
 
 
 def _efficient(
-    query: Tensor, key: Tensor, value: Tensor, attn_bias: Tensor | None,
-    compute_log_sumexp: bool, dropout_p: float = 0.0, is_causal: bool = False, *,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_bias: Tensor | None,
+    compute_log_sumexp: bool,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
     scale: float | None = None,
 ) -> tuple[Tensor, ...]:
     seed = _new_seed(dropout_p)
@@ -173,14 +219,33 @@ def _efficient(
 
 
 def _efficient_backward(
-    grad_out_: Tensor, query: Tensor, key: Tensor, value: Tensor,
-    attn_bias: Tensor | None, out: Tensor, logsumexp: Tensor,
-    philox_seed: Tensor, philox_offset: Tensor, dropout_p: float,
-    bias_requires_grad: bool, is_causal: bool = False, *, scale: float | None = None,
+    grad_out_: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_bias: Tensor | None,
+    out: Tensor,
+    logsumexp: Tensor,
+    philox_seed: Tensor,
+    philox_offset: Tensor,
+    dropout_p: float,
+    bias_requires_grad: bool,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
 ) -> tuple[Tensor, ...]:
     *gradients, grad_bias = _attend_backward(
-        grad_out_, query, key, value, attn_bias, out, logsumexp[..., : query.shape[2]],
-        philox_seed, dropout_p, is_causal, scale,
+        grad_out_,
+        query,
+        key,
+        value,
+        attn_bias,
+        out,
+        logsumexp[..., : query.shape[2]],
+        philox_seed,
+        dropout_p,
+        is_causal,
+        scale,
     )
     if bias_requires_grad:
         assert attn_bias is not None
@@ -202,8 +267,17 @@ def _flash_context(ctx: Any, inputs: Any, keyword_only_inputs: Any, output: Any)
 def _flash_autograd(ctx: Any, grad_out: Tensor, *_: Any) -> tuple[Any, ...]:
     query, key, value, out, logsumexp, rng_state, unused = ctx.saved_tensors
     gradients = _ops.cuda_flash_attention_backward(
-        grad_out, query, key, value, out, logsumexp, ctx.dropout_p, ctx.is_causal, rng_state,
-        unused, scale=ctx.scale,
+        grad_out,
+        query,
+        key,
+        value,
+        out,
+        logsumexp,
+        ctx.dropout_p,
+        ctx.is_causal,
+        rng_state,
+        unused,
+        scale=ctx.scale,
     )
     return (*gradients, None, None)
 
@@ -220,8 +294,19 @@ def _efficient_autograd(ctx: Any, grad_out: Tensor, *_: Any) -> tuple[Any, ...]:
     query, key, value, attn_bias, out, logsumexp, seed, offset = ctx.saved_tensors
     bias_requires_grad = ctx.needs_input_grad[3]
     *gradients, grad_bias = _ops.cuda_efficient_attention_backward(
-        grad_out, query, key, value, attn_bias, out, logsumexp, seed, offset, ctx.dropout_p,
-        bias_requires_grad, ctx.is_causal, scale=ctx.scale,
+        grad_out,
+        query,
+        key,
+        value,
+        attn_bias,
+        out,
+        logsumexp,
+        seed,
+        offset,
+        ctx.dropout_p,
+        bias_requires_grad,
+        ctx.is_causal,
+        scale=ctx.scale,
     )
     return (*gradients, grad_bias if bias_requires_grad else None, None, None, None)
 
@@ -237,14 +322,19 @@ torch.library.register_autograd(
     "costlab::cuda_flash_attention", _flash_autograd, setup_context=_flash_context, lib=_LIBRARY
 )
 torch.library.register_autograd(
-    "costlab::cuda_efficient_attention", _efficient_autograd, setup_context=_efficient_context,
+    "costlab::cuda_efficient_attention",
+    _efficient_autograd,
+    setup_context=_efficient_context,
     lib=_LIBRARY,
 )
 
 
 def attention_kernel(
-    query: Tensor, key: Tensor, value: Tensor,
-    attn_mask: Tensor | None, is_causal: bool,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None,
+    is_causal: bool,
 ) -> str:
     """Which kernel torch takes on CUDA for these inputs: "flash", "efficient" or "math"."""
     if query.dim() != 4 or query.dtype not in (*_HALF, torch.float32):
@@ -264,22 +354,31 @@ REAL_ATTENTION: Callable[..., Tensor] = F.scaled_dot_product_attention
 
 
 def attention(
-    query: Tensor, key: Tensor, value: Tensor,
-    attn_mask: Tensor | None = None, dropout_p: float = 0.0, is_causal: bool = False,
-    scale: float | None = None, enable_gqa: bool = False,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
 ) -> Tensor:
     """``F.scaled_dot_product_attention`` by the operators that CUDA would run."""
     kernel = attention_kernel(query, key, value, attn_mask, is_causal)
     if kernel == "math":
         with sdpa_kernel(SDPBackend.MATH):
             return REAL_ATTENTION(
-                query, key, value, attn_mask, dropout_p, is_causal, scale=scale,
+                query,
+                key,
+                value,
+                attn_mask,
+                dropout_p,
+                is_causal,
+                scale=scale,
                 enable_gqa=enable_gqa,
             )
     if kernel == "flash":
-        out, *_ = _ops.cuda_flash_attention(
-            query, key, value, dropout_p, is_causal, scale=scale
-        )
+        out, *_ = _ops.cuda_flash_attention(query, key, value, dropout_p, is_causal, scale=scale)
         return cast(Tensor, out)
     bias = attn_mask
     if bias is not None:
@@ -287,9 +386,7 @@ def attention(
             lowest = torch.scalar_tensor(-math.inf, dtype=query.dtype)
             bias = torch.where(bias, 0.0, lowest)
         bias = bias.expand(*query.shape[:3], key.shape[2])
-    differentiable = torch.is_grad_enabled() and any(
-        t.requires_grad for t in (query, key, value)
-    )
+    differentiable = torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value))
     out, *_ = _ops.cuda_efficient_attention(
         query, key, value, bias, differentiable, dropout_p, is_causal, scale=scale
     )

@@ -37,8 +37,12 @@ _LIBRARY.define(
 
 
 def _run_rnn(
-    input: Tensor, weight: Sequence[Tensor], hx: Tensor,
-    cx: Tensor | None, mode: int, *flags: Any,
+    input: Tensor,
+    weight: Sequence[Tensor],
+    hx: Tensor,
+    cx: Tensor | None,
+    mode: int,
+    *flags: Any,
 ) -> tuple[Tensor, ...]:
     """Call torch's own layer; ``flags`` as ``torch.lstm`` takes them after the parameters."""
     layer: Any = getattr(torch.ops.aten, RNN_MODES[mode]).input
@@ -61,9 +65,17 @@ def rnn_reserve_bytes(mode: str, b: int, n: int, hidden: int, layers: int, items
 
 
 def _rnn(
-    input: Tensor, weight: Sequence[Tensor], hx: Tensor,
-    cx: Tensor | None, mode: int, num_layers: int, has_biases: bool, batch_first: bool,
-    dropout: float, train: bool, bidirectional: bool,
+    input: Tensor,
+    weight: Sequence[Tensor],
+    hx: Tensor,
+    cx: Tensor | None,
+    mode: int,
+    num_layers: int,
+    has_biases: bool,
+    batch_first: bool,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
 ) -> tuple[Tensor, ...]:
     dropout = dropout if train else 0.0
     seed = int(torch.randint(2**31, ())) if dropout else 0
@@ -84,10 +96,21 @@ def _rnn(
 
 
 def _rnn_backward(
-    input: Tensor, weight: Sequence[Tensor], hx: Tensor,
-    cx: Tensor | None, output: Tensor, grad_output: Tensor | None,
-    grad_hy: Tensor | None, grad_cy: Tensor | None, mode: int, num_layers: int,
-    has_biases: bool, batch_first: bool, dropout: float, train: bool, bidirectional: bool,
+    input: Tensor,
+    weight: Sequence[Tensor],
+    hx: Tensor,
+    cx: Tensor | None,
+    output: Tensor,
+    grad_output: Tensor | None,
+    grad_hy: Tensor | None,
+    grad_cy: Tensor | None,
+    mode: int,
+    num_layers: int,
+    has_biases: bool,
+    batch_first: bool,
+    dropout: float,
+    train: bool,
+    bidirectional: bool,
     reserve: Tensor,
 ) -> tuple[Tensor, Tensor, Tensor, list[Tensor]]:
     dropout = dropout if train else 0.0
@@ -107,7 +130,9 @@ def _rnn_backward(
             if grad is not None
         ]
         return torch.autograd.grad(
-            [result for result, _ in given], leaves, [grad for _, grad in given],
+            [result for result, _ in given],
+            leaves,
+            [grad for _, grad in given],
             materialize_grads=True,
         )
 
@@ -154,7 +179,16 @@ def recurrent_layer(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
         weight, has_biases, num_layers, dropout, train, bidirectional, batch_first = args
         hx, cx = second if name == "lstm" else (second, None)
         output, hy, cy, _ = _ops.cuda_rnn(
-            input, weight, hx, cx, mode, num_layers, has_biases, batch_first, dropout, train,
+            input,
+            weight,
+            hx,
+            cx,
+            mode,
+            num_layers,
+            has_biases,
+            batch_first,
+            dropout,
+            train,
             bidirectional,
         )
         return (output, hy, cy) if name == "lstm" else (output, hy)

@@ -29,9 +29,7 @@ _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {REAL_ATTENTION: a
 class CudaStandins(TorchFunctionMode):
     """Within this context attention and recurrent layers run as CUDA's fused operators."""
 
-    def __torch_function__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
-    ) -> Any:
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return _REPLACEMENTS.get(func, func)(*args, **(kwargs or {}))
 
     def __enter__(self) -> Any:

@@ -175,6 +175,7 @@ def _lines(loop: Side, parallel: Side, machine: Machine, turn: Turn) -> tuple[st
         shares = ", ".join(
             f"{limiter} {100 * seconds / total:.0f} %"
             for limiter, seconds in prediction.shares.items()
+            if seconds >= 0.005 * total
         )
         lines.append(
             _("{name} is limited by {limiter} here ({shares}).").format(
@@ -199,11 +200,11 @@ def _matmul_ratio(loop: Derivation, parallel: Derivation) -> Expr | None:
 def _width_line(turn: Turn, machine: Machine) -> str:
     if turn.hands is not None:
         return _(
-            "With one hand {alone} is the cheaper one. The order turns where {hands} hands like "
-            "one of this machine's share the work (this run had {width}): the loop's chain takes "
-            "as long however many there are."
+            "On one core {alone} is the cheaper one. The order turns where {hands} cores like "
+            "this machine's share the work (this run had {width}): the loop's chain takes as long "
+            "however many there are."
         ).format(alone=turn.cheaper_alone, hands=f"{turn.hands:.1f}", width=machine.width)
     return _(
-        "{alone} is the cheaper one already with one hand, and stays so at every machine width: "
+        "{alone} is the cheaper one already on one core, and stays so with any number of them: "
         "on this machine the loop's chain of launches outweighs the arithmetic it saves."
     ).format(alone=turn.cheaper_alone)

@@ -6,7 +6,7 @@ from costlab.formulas.document import claim_document
 from costlab.formulas.record import Derivation
 from costlab.formulas.text import parse
 from costlab.i18n import _
-from costlab.reporting.document import BAD, GOOD, QUIET, Cell, Entry
+from costlab.reporting.document import BAD, GOOD, QUIET, Cell, Entry, Order
 
 
 def claim_rows(derivation: Derivation) -> tuple[tuple[Entry, ...], ...]:
@@ -21,8 +21,8 @@ def claim_rows(derivation: Derivation) -> tuple[tuple[Entry, ...], ...]:
             (
                 Cell(f"{claim.source} ({claim.quantity})", QUIET),
                 claim.scope,
-                parse(claim.order),
-                parse(found["derived_order"]),
+                Order(parse(claim.order)),
+                Order(parse(found["derived_order"])),
                 verdict,
             )
         )

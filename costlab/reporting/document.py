@@ -20,7 +20,14 @@ class Cell:
     tone: str = ""
 
 
-Entry = Union[str, Cell, Expr]
+@dataclass(frozen=True, slots=True)
+class Order:
+    """A table cell with an order of growth, whose terms stand side by side and not factored."""
+
+    expr: Expr
+
+
+Entry = Union[str, Cell, Expr, Order]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +123,8 @@ def entry_text(entry: Entry) -> str:
     """A table entry in plain text."""
     if isinstance(entry, Cell):
         return entry.text
+    if isinstance(entry, Order):
+        return str(entry.expr)
     if isinstance(entry, Expr):
         from costlab.formulas.simplify import pretty
 

@@ -18,12 +18,15 @@ from costlab.reporting.document import (
     Facts,
     Figure,
     Notes,
+    Order,
     Paragraph,
     Section,
     Table,
 )
-from costlab.reporting.mathml import mathml
+from costlab.reporting.mathml import mathml, mathml_of_terms
 from costlab.units import CONVENTION
+
+_AMOUNT = re.compile(r"(?<=\d) (?=%|\d{3}\b|[kMGTP]?i?B\b|[kMGTP]?FLOP|[nµm]?s\b)")
 
 
 def to_html(document: Document) -> str:
@@ -85,14 +88,14 @@ def _section(section: Section, anchor: str) -> str:
 def _block(block: Block) -> str:
     match block:
         case Paragraph():
-            return f"<p>{escape(block.text)}</p>"
+            return f"<p>{_unbroken(block.text)}</p>"
         case Notes():
-            items = "".join(f"<li>{escape(item)}</li>" for item in block.items)
+            items = "".join(f"<li>{_unbroken(item)}</li>" for item in block.items)
             return f"<h3>{escape(block.title)}</h3>\n<ul>{items}</ul>"
         case Facts():
             cards = "".join(
                 f'<div class="fact"><b>{escape(value)}</b><span>{escape(what)}</span>'
-                f"<small>{escape(remark)}</small></div>"
+                f"<small>{_unbroken(remark)}</small></div>"
                 for value, what, remark in block.items
             )
             return f'<div class="facts">{cards}</div>'
@@ -100,6 +103,11 @@ def _block(block: Block) -> str:
             return _table(block)
         case Figure():
             return _figure(block)
+
+
+def _unbroken(text: str) -> str:
+    """Escaped text in which no line ends between a number and its unit."""
+    return escape(_AMOUNT.sub("\N{NO-BREAK SPACE}", text))
 
 
 def _figure(block: Figure) -> str:
@@ -137,6 +145,8 @@ def _align(side: str) -> str:
 def _cell(entry: Entry, side: str) -> str:
     if isinstance(entry, Expr):
         return f"<td>{mathml(entry, stacked=True)}</td>"
+    if isinstance(entry, Order):
+        return f"<td>{mathml_of_terms(entry.expr)}</td>"
     if isinstance(entry, Cell):
         names = " ".join(name for name in ("r" if side == "r" else "", entry.tone) if name)
         style = f' class="{names}"' if names else ""

@@ -15,6 +15,7 @@ from costlab.reporting.document import (
     Facts,
     Figure,
     Notes,
+    Order,
     Paragraph,
     Table,
     entry_text,
@@ -72,6 +73,6 @@ def _table(table: Table) -> str:
 
 
 def _entry(entry: Entry) -> str:
-    if isinstance(entry, Expr):
+    if isinstance(entry, (Expr, Order)):
         return f"`{entry_text(entry)}`"
     return entry_text(entry).replace("|", r"\|").replace("*", r"\*")

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from html import escape
 
-from costlab.algebra import Size
+from costlab.algebra import Expr, Size
 from costlab.formulas.form import Base, Call, Product, Sum
 from costlab.formulas.simplify import arranged
 
 _FENCES = {"ceiling": ("⌈", "⌉"), "floor": ("⌊", "⌋")}
 _NAMES = {"Max": "max", "Min": "min"}
+_RAISED = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 _TIMES = "<mo>&#x2062;</mo>"  # invisible times: the product is read aloud, not drawn
 
 
@@ -22,6 +23,14 @@ def mathml(expr: Size, *, stacked: bool = False) -> str:
         stacked: whether a maximum that is the whole formula has one argument per line.
     """
     return f"<math>{_sum(arranged(expr), stacked=stacked)}</math>"
+
+
+def mathml_of_terms(expr: Expr) -> str:
+    """``expr`` as a ``<math>`` element with its terms side by side, as an order is written."""
+    if not expr.terms:
+        return mathml(expr)
+    terms = [_sum(arranged(Expr({monomial: factor}))) for monomial, factor in expr.ordered()]
+    return f"<math>{_row([part for term in terms for part in ('<mo>+</mo>', term)][1:])}</math>"
 
 
 def _row(parts: list[str]) -> str:
@@ -63,7 +72,10 @@ def _power(base: Base, power: int, *, stacked: bool) -> str:
         text = _fenced("(", _sum(base), ")")
     else:
         text = _call(base, stacked=stacked)
-    return text if power == 1 else f"<msup>{_row([text])}<mn>{power}</mn></msup>"
+    # Raised digits and not <msup>: without a font for mathematics browsers lift it far too high.
+    return (
+        text if power == 1 else f"<mrow>{text}<mtext>{str(power).translate(_RAISED)}</mtext></mrow>"
+    )
 
 
 def _call(call: Call, *, stacked: bool) -> str:

@@ -10,6 +10,7 @@ from costlab.reporting.document import BAD, GOOD, QUIET, Cell, Entry, Table
 from costlab.units import format_count, format_percent, format_value
 
 _VERDICTS = {AGREES: GOOD, DIFFERS: BAD}
+_SMALL_ERROR = 0.2
 _METRIC_NAMES = {"time": _("time"), "peak_bytes": _("peak bytes")}
 
 
@@ -78,14 +79,18 @@ def span_text(low: float, high: float) -> str:
 
 
 def _error(ratio: float | None, inside: bool | None) -> Cell:
-    """A signed error; green inside the predicted interval, red outside."""
+    """A signed error; red outside the predicted interval, green if small and inside."""
     if ratio is None:
         return Cell("n/a", QUIET)
-    tone = "" if inside is None else GOOD if inside else BAD
+    tone = "" if inside is None else BAD if not inside else GOOD if _is_small(ratio) else ""
     if ratio == 1:
         return Cell(_("exact"), GOOD)
     sign = "+" if ratio > 1 else "−"
     return Cell(f"{sign}{format_percent(abs(ratio - 1))}", tone)
+
+
+def _is_small(ratio: float) -> bool:
+    return abs(ratio - 1) <= _SMALL_ERROR
 
 
 def exponents_table(comparison: Comparison) -> Table:

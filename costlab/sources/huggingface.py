@@ -117,7 +117,9 @@ def _config(path: Path, values: Mapping[str, Any], layers: int | None = None) ->
             return transformers.AutoConfig.for_model(name, **rest)
     except Exception as error:
         raise InputError(
-            _("the config's values are refused: {cause}").format(cause=summary(error)),
+            _("the config's values are refused: {cause}").format(
+                cause=summary(error.__cause__ or error)
+            ),
             given=str(path),
         ) from error
 

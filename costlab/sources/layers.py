@@ -172,9 +172,7 @@ def _equal(a: object, b: object, apart: int) -> bool:
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         return _equal_attributes(a, b, apart)
     if isinstance(a, (list, tuple)) and isinstance(b, (list, tuple)):
-        return len(a) == len(b) and all(
-            _equal(x, y, apart) for x, y in zip(a, b, strict=True)
-        )
+        return len(a) == len(b) and all(_equal(x, y, apart) for x, y in zip(a, b, strict=True))
     if isinstance(a, types.MethodType) and isinstance(b, types.MethodType):
         return a.__func__ is b.__func__
     if isinstance(a, types.FunctionType) and isinstance(b, types.FunctionType):

@@ -76,12 +76,14 @@ def _csv(points: list[dict[str, Any]]) -> str:
     writer.writeheader()
     for point in points:
         low, high = point.get("time_interval_s") or (None, None)
-        writer.writerow({
-            **{name: point.get(name) for name in _COLUMNS},
-            **point["sizes"],
-            "time_low_s": low,
-            "time_high_s": high,
-            "flags": " ".join(point.get("flags", ())),
-            "reasons": "; ".join(f"{k}: {v}" for k, v in point.get("reasons", {}).items()),
-        })
+        writer.writerow(
+            {
+                **{name: point.get(name) for name in _COLUMNS},
+                **point["sizes"],
+                "time_low_s": low,
+                "time_high_s": high,
+                "flags": " ".join(point.get("flags", ())),
+                "reasons": "; ".join(f"{k}: {v}" for k, v in point.get("reasons", {}).items()),
+            }
+        )
     return text.getvalue()

@@ -80,9 +80,7 @@ class Store:
     def close(self) -> None:
         self._connection.close()
 
-    def start_run(
-        self, run: str, plan: Mapping[str, Any], environment: Mapping[str, Any]
-    ) -> None:
+    def start_run(self, run: str, plan: Mapping[str, Any], environment: Mapping[str, Any]) -> None:
         """Add a run without points; one that is there already is left as it is."""
         self._connection.execute(
             "INSERT OR IGNORE INTO runs VALUES (?, ?, ?, ?)",

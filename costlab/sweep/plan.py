@@ -73,7 +73,12 @@ def expand(
     """
     return tuple(
         PointSpec(
-            target, dict(zip(grid, values, strict=True)), mode, dtype, device, threads,
+            target,
+            dict(zip(grid, values, strict=True)),
+            mode,
+            dtype,
+            device,
+            threads,
             dict(options or {}),
         )
         for target, mode, dtype in itertools.product(targets, modes, dtypes)

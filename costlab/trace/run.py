@@ -87,9 +87,7 @@ def _numbered(value: object) -> Iterator[tuple[str, torch.Tensor]]:
         yield str(number), tensor
 
 
-def _seed(
-    tracker: Tracker, named: Iterable[tuple[str, torch.Tensor]], kind: str
-) -> list[Held]:
+def _seed(tracker: Tracker, named: Iterable[tuple[str, torch.Tensor]], kind: str) -> list[Held]:
     """Register tensors; a storage that was seen already (tied weights) is not listed again."""
     held = []
     for name, tensor in named:

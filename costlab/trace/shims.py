@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import logging
 import math
 import numbers
@@ -25,13 +26,15 @@ _REAL_INTEGRAL = numbers.Integral
 def symbolic_integers() -> Iterator[None]:
     """Within this context symbolic integers pass where torch's modules ask for integers.
 
-    They count as ``numbers.Integral``, ``math.sqrt`` keeps them symbolic, initialisers (whose
-    numbers are of no interest) leave their tensor as it is, attention may be causal by a comparison
-    of sizes, and indexing records no slices that take everything.
+    They count as ``numbers.Integral``; ``math.sqrt``, ``min`` and ``max`` keep them symbolic;
+    initialisers (whose numbers are of no interest) leave their tensor as it is; attention may be
+    causal by a comparison of sizes; and indexing records no slices that take everything.
     """
     with (
         mock.patch.object(numbers, "Integral", _Integral),
         mock.patch.object(math, "sqrt", _sqrt),
+        mock.patch.object(builtins, "min", _symbolic(min, torch.sym_min)),
+        mock.patch.object(builtins, "max", _symbolic(max, torch.sym_max)),
         mock.patch.object(F, _ATTENTION, _with_bools(getattr(F, _ATTENTION))),
         _no_initialisers(),
         _no_log(),
@@ -67,6 +70,17 @@ class _Integral(metaclass=_IntegralMeta):
 
 def _sqrt(x: Any) -> Any:
     return torch.sym_sqrt(x) if isinstance(x, (torch.SymInt, torch.SymFloat)) else _REAL_SQRT(x)
+
+
+def _symbolic(real: Callable[..., Any], symbolic: Callable[..., Any]) -> Callable[..., Any]:
+    """``real``, but ``symbolic`` for two sizes of which one is symbolic."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 2 and any(isinstance(a, torch.SymInt) for a in args) and not kwargs:
+            return symbolic(*args)
+        return real(*args, **kwargs)
+
+    return call
 
 
 def _with_bools(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -11,6 +11,7 @@ import contextlib
 import linecache
 import os
 import sys
+import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -27,22 +28,24 @@ from torch.utils._sympy.functions import FloorDiv, Mod, PythonMod
 
 from costlab.algebra import Expr, Size, simplest
 from costlab.graph import Arg, Call, TensorSpec
-from costlab.sources.program import prepare, program_from
+from costlab.sources.program import Program
 from costlab.trace.inplace import IN_PLACE
 from costlab.trace.records import OpRecord, Trace
 from costlab.trace.run import trace
 from costlab.trace.shims import symbolic_integers
 from costlab.trace.tracker import Tracker
 
-_NOT_THE_PROGRAM = ("torch", "sympy", "contextlib", "costlab.trace", "costlab.derivation")
+_NOT_THE_PROGRAM = (
+    "torch", "sympy", "contextlib", "costlab.trace", "costlab.derivation", "costlab.ops.standins",
+)  # fmt: skip
 
 
 class SpecialisedError(Exception):
-    """A program asked for the number behind a symbolic size."""
+    """A program asked for the number behind a symbolic size, the sympy tree ``node``."""
 
-    def __init__(self, node: Any, value: object, place: str) -> None:
+    def __init__(self, node: Any, value: object) -> None:
         super().__init__(f"{node} = {value}")
-        self.node, self.value, self.place = node, value, place
+        self.node = node
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +79,25 @@ class SymbolicSizes(ShapeEnv):
 
     def conditions(self) -> list[Guard]:
         """Every guard so far."""
-        return [Guard(g.expr, str(g.sloc.framework_loc or "")) for g in self.guards]
+        return [Guard(g.expr, str(g.sloc.framework_loc).strip()) for g in self.guards]
 
     def size(self, value: Any) -> Size:
         """A number, or a symbolic integer as an expression."""
         return simplest(self.read(value.node.expr)) if isinstance(value, torch.SymInt) else value
 
-    def replace(self, expr: Any) -> Any:
+    def replace(self, expr: Any) -> Any:  # type: ignore[override]
         """``expr`` as torch simplifies it, and without floors that bounds of the sizes decide.
 
         Torch keeps ``floor((c - 1)/c)``, and takes seconds over what is made of it.
         """
-        found = self._rewritten.get(expr)
+        key = self._replacements_version_counter, expr
+        found = self._rewritten.get(key)
         if found is None:
             found = super().replace(expr)
-            changed = {atom: self._polynomial(atom) for atom in found.atoms(FloorDiv, PythonMod, Mod)}
-            found = self._rewritten[expr] = found.xreplace(changed) if changed else found
+            changed = {
+                atom: self._polynomial(atom) for atom in found.atoms(FloorDiv, PythonMod, Mod)
+            }
+            found = self._rewritten[key] = found.xreplace(changed) if changed else found
         return found
 
     def _polynomial(self, node: Any) -> Any:
@@ -113,7 +119,7 @@ class SymbolicSizes(ShapeEnv):
         known = len(self.guards)
         value = super().evaluate_expr(orig_expr, *args, **kwargs)
         if len(self.guards) > known and not getattr(value, "is_Boolean", isinstance(value, bool)):
-            raise SpecialisedError(orig_expr, value, _place())
+            raise SpecialisedError(orig_expr, value)
         return value
 
     def _get_sloc(self, framework_loc: str | None = None) -> Any:
@@ -132,7 +138,7 @@ class _Named(Source):
         return str(self._text)  # type: ignore[attr-defined]
 
 
-class SymbolicTracker(Tracker):
+class SymbolicTracker(Tracker):  # type: ignore[no-untyped-call]
     """Records a run on fake tensors with sizes as expressions.
 
     ``calls`` are those of real runs, for two choices that no size decides and fake tensors may
@@ -146,7 +152,11 @@ class SymbolicTracker(Tracker):
         self._calls = calls
 
     def __torch_dispatch__(
-        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+        self,
+        func: Any,
+        types: Any,
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
     ) -> Any:
         if func.namespace == "prim":  # a fake tensor is asked for its device
             return func(*args, **(kwargs or {}))
@@ -155,8 +165,7 @@ class SymbolicTracker(Tracker):
     def storage_id(self, tensor: torch.Tensor, kind: str | None = None) -> int:
         number = super().storage_id(tensor, kind)
         record = self.storages[number]
-        if isinstance(record.nbytes, torch.SymInt):
-            record.nbytes = self._size(record.nbytes)  # type: ignore[assignment]
+        record.nbytes = self._size(record.nbytes)  # type: ignore[assignment]
         return number
 
     def _spec(self, tensor: torch.Tensor) -> TensorSpec:
@@ -200,10 +209,8 @@ class SymbolicTracker(Tracker):
 
 
 def run_symbolically(
-    factory: Callable[..., object],
-    arguments: Mapping[str, Any],
+    build: Callable[[], Program],
     mode: str,
-    dtype: str,
     sizes: SymbolicSizes,
     calls: Sequence[Call],
     *,
@@ -214,10 +221,8 @@ def run_symbolically(
     Call within :func:`costlab.trace.run.quiet_collector`.
 
     Args:
-        factory: makes the program from ``arguments``, among them symbolic integers of ``sizes``.
-        arguments: sizes and options by name.
-        mode: one of ``costlab.sources.program.MODES``.
-        dtype: of the program's floating-point tensors.
+        build: makes and prepares the program from symbolic integers of ``sizes``.
+        mode: of the pass.
         sizes: the symbols; collects the guards.
         calls: those of real runs, in order, for what no size decides.
         python_dispatcher: use torch's Python forms of operators. They differ from those that run
@@ -235,8 +240,7 @@ def run_symbolically(
     fake.cache_enabled = False  # with symbolic sizes an entry costs more than a run
     with symbolic_integers(), dispatcher, fake:
         with contextlib.redirect_stdout(sys.stderr):
-            made = factory(**arguments)
-        program = prepare(program_from(made, mode), mode, dtype)
+            program = build()
         found = trace(program, mode, {}, tracker=tracker)
     found.held = tuple(
         replace(item, shape=tuple(map(sizes.size, item.shape)))  # type: ignore[arg-type]
@@ -245,16 +249,29 @@ def run_symbolically(
     return found
 
 
+def place_of(error: BaseException) -> str:
+    """The innermost of the program's own lines that an error came through; "" if there is none."""
+    frames = [(frame, line) for frame, line in traceback.walk_tb(error.__traceback__)]
+    return next((_written(f, line) for f, line in reversed(frames) if _is_program(f)), "")
+
+
 def _place() -> str:
-    """The innermost line that is the program's own, "file.py:12 (its code)"; "" if none is."""
+    """The innermost of the program's own lines that is running now."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        name = str(frame.f_globals.get("__name__", ""))
-        if frame.f_code is run_symbolically.__code__:
-            break
-        if not any(name == own or name.startswith(f"{own}.") for own in _NOT_THE_PROGRAM):
-            path, line = frame.f_code.co_filename, frame.f_lineno
-            code = linecache.getline(path, line).strip()
-            return f"{os.path.basename(path)}:{line}" + (f" ({code})" if code else "")
+    while frame is not None and frame.f_code is not run_symbolically.__code__:
+        if _is_program(frame):
+            return _written(frame, frame.f_lineno)
         frame = frame.f_back
     return ""
+
+
+def _is_program(frame: FrameType) -> bool:
+    name = f"{frame.f_globals.get('__name__', '')}."
+    return not any(name.startswith(f"{other}.") for other in _NOT_THE_PROGRAM)
+
+
+def _written(frame: FrameType, line: int) -> str:
+    """A line as "file.py:12 (its code)", without the folder: that differs between machines."""
+    path = frame.f_code.co_filename
+    code = linecache.getline(path, line).strip()
+    return f"{os.path.basename(path)}:{line}" + (f" ({code})" if code else "")

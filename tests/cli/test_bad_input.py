@@ -154,7 +154,6 @@ def test_a_sweep_that_measured_nothing_fails(
 def test_config_fails(
     config: str, says: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pytest.importorskip("transformers")
     path = tmp_path / "config.json"
     path.write_text(config, encoding="utf-8")
 

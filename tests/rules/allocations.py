@@ -89,9 +89,7 @@ def measure(runs: Sequence[Run]) -> list[Measured]:
     gc.collect()
     gc.disable()
     try:
-        with threads(1), profile(
-            activities=[ProfilerActivity.CPU], profile_memory=True
-        ) as session:
+        with threads(1), profile(activities=[ProfilerActivity.CPU], profile_memory=True) as session:
             for run in runs:
                 results.append(_execute(run))
                 torch.empty(_SEPARATOR_BYTES, dtype=torch.uint8)

@@ -86,9 +86,7 @@ def _encoder_runs() -> list[Run]:
     for i, sizes in enumerate(SIZES):
         for mask in ("", "src_mask", "src_key_padding_mask", "both"):
             activation = "gelu" if i % 2 else "relu"
-            _, inputs = encoder_call(
-                sizes, mask=mask, norm_first=i % 2 == 1, activation=activation
-            )
+            _, inputs = encoder_call(sizes, mask=mask, norm_first=i % 2 == 1, activation=activation)
             op = torch.ops.aten._transformer_encoder_layer_fwd.default
             runs.append(Run(op, (), inputs, threads=1 + i % 2))
     return runs

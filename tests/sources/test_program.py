@@ -160,9 +160,7 @@ def test_train_gives_every_floating_output_a_dense_gradient() -> None:
     run(program, "train", gradients)
     twin = x.double().requires_grad_()
     y, (h, c) = module(twin)
-    expected = torch.autograd.grad(
-        y.sum() + h.sum() + c.sum(), [twin, *module.parameters()]
-    )
+    expected = torch.autograd.grad(y.sum() + h.sum() + c.sum(), [twin, *module.parameters()])
     actual = [program.inputs[0].grad, *(p.grad for p in module.parameters())]
     for got, want in zip(actual, expected, strict=True):
         torch.testing.assert_close(got, want)
