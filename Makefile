@@ -28,7 +28,7 @@ run: $(VENV)/.installed
 	@$(BIN)/costlab demo
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

@@ -160,7 +160,7 @@ class LiveSets:
             count = last - first + 1
             for trip in self._trips_where(~some):
                 # With few passes the range may be empty: its ends must say so too.
-                if count.evaluate({name: trip for name in count.symbols()}) != 0:
+                if count.evaluate(dict.fromkeys(count.symbols(), trip)) != 0:
                     self._fail(family)
             nbytes = as_expr(family.nbytes)
             if PASS in nbytes.symbols():

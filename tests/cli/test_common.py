@@ -6,7 +6,9 @@ import io
 import json
 import os
 import signal
+from argparse import ArgumentTypeError
 from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +16,9 @@ import pytest
 from costlab.cli.common import (
     Progress,
     cancellable,
+    check_output,
     parse_options,
+    positive,
     print_json,
     require_targets,
     split_words,
@@ -94,3 +98,16 @@ def test_cancellable_asks_first_and_interrupts_then() -> None:
             os.kill(os.getpid(), signal.SIGINT)
 
     assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.parametrize("text", ["0", "-3", "1.5", "many", ""])
+def test_positive_refuses(text: str) -> None:
+    with pytest.raises(ArgumentTypeError, match="no positive integer"):
+        positive(text)
+
+
+def test_check_output(tmp_path: Path) -> None:
+    check_output(tmp_path / "new.html")
+    for path in (tmp_path, tmp_path / "missing" / "a.html"):
+        with pytest.raises(InputError, match=r"cannot be written; given: .*folder"):
+            check_output(path)

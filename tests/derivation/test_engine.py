@@ -87,7 +87,6 @@ def test_useful_pairs_of_a_window(options: tuple[str, ...], pairs: str) -> None:
         ("cell_loop", {"b": 3, "n": 40, "d": 9, "f": 14}),
         ("stack", {"b": 2, "n": 40, "d": 7, "f": 33, "L": 20}),
         ("ssm_scan", {"b": 3, "n": 40, "d": 6, "s": 11}),
-        ("gru", {"b": 2, "n": 31, "d": 15}),
         ("attention_eager", {"b": 7, "n": 41, "d": 35, "h": 5}),
         ("attention_causal", {"b": 2, "n": 300, "d": 16, "h": 4}),
         ("lstm", {"b": 6, "n": 50, "d": 37}),

@@ -16,8 +16,8 @@ from tests.derivation.programs import FACTORIES, priced, run_of, traced
 from tests.reference.modules13 import TRUTH, USEFUL
 
 SIZES = [
-    {"b": 2, "n": 9, "d": 12, "h": 2, "s": 3},
-    {"b": 3, "n": 14, "d": 20, "h": 4, "s": 5},
+    {"b": 2, "n": 7, "d": 12, "h": 2, "s": 3},
+    {"b": 3, "n": 10, "d": 20, "h": 4, "s": 5},
 ]
 FUSED = ("attention_sdpa", "attention_causal", "mha", "encoder_layer_eval", "encoder_layer_train")
 GATES = {"rnn": 1, "gru": 3, "lstm": 4}

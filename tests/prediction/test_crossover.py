@@ -7,7 +7,7 @@ import pytest
 from costlab.errors import InputError, SizeError
 from costlab.formulas.record import Derivation
 from costlab.prediction.api import predict
-from costlab.prediction.crossover import ceiling, crossovers, term_turn
+from costlab.prediction.crossover import ceiling, cheaper, crossovers, term_turn
 from tests.prediction.machines import flat_machine
 from tests.prediction.programs import attention, b, block, d, n, one_term, recurrence, window
 
@@ -19,6 +19,14 @@ def test_a_term_of_a_block_overtakes_the_rest_at_six_d() -> None:
     assert turn is not None
     assert turn.exact == "6*d"
     assert turn.at == pytest.approx(240)
+
+
+def test_a_term_of_the_matrix_products_alone() -> None:
+    # Attention's products are 8bnd² + 4bn²d without the softmax: equal at n = 2d.
+    turn = term_turn(attention(), "n", {"b": 1, "d": 64}, metric="flop_matmul")
+
+    assert turn is not None
+    assert turn.exact == "2*d"
 
 
 def test_a_term_of_the_peak_is_taken_from_the_candidate_that_rules_there() -> None:
@@ -62,6 +70,14 @@ def test_time_crossover_has_the_interval_of_both_machines_spreads() -> None:
 
 def test_no_crossover_gives_none() -> None:
     assert crossovers(recurrence(), attention(), "n", {"b": 1, "d": 64}, metric="flop") == []
+
+
+def test_where_the_order_never_changes_the_cheaper_is_known() -> None:
+    sizes = {"b": 1, "d": 64}
+
+    assert cheaper(recurrence(), attention(), "n", sizes, metric="flop") == "recurrence"
+    assert cheaper(attention(), recurrence(), "n", sizes, metric="flop") == "recurrence"
+    assert cheaper(attention(), attention(), "n", sizes, metric="flop") == ""
 
 
 def test_crossover_respects_the_domain() -> None:
