@@ -124,7 +124,7 @@ def _show(found: Document) -> None:
     print()
     gaps = ", ".join(found["gaps"]) or _("none")
     print(f"{_('not counted (no rule)')}: {gaps}")
-    for note in (*found["notes"], found["convention"]):
+    for note in (*found["notes"], *found["proof"], found["convention"]):
         print(f"- {note}")
 
 

@@ -59,7 +59,7 @@ def derive_source(
     if proof is None:
         return record
     derived = "proved" if proof.proved else record.derived
-    return replace(record, derived=derived, notes=(*record.notes, *proof.notes()))
+    return replace(record, derived=derived, proof=proof.notes())
 
 
 def classes_of(tracer: SourceTracer, backend: str) -> list[ClassFound]:

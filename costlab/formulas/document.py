@@ -46,6 +46,7 @@ def document(
         "domain": [str(c) for c in main.domain],
         "gaps": list(derivation.gaps),
         "notes": list(derivation.notes),
+        "proof": list(derivation.proof),
         "convention": CONVENTION,
         "cost": cost_document(derivation, main, scope, latex_too),
         "classes": [

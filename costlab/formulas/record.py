@@ -108,7 +108,8 @@ class Derivation:
 
     ``classes[0]`` is the main class. ``symbols`` maps every symbol in the formulas to its
     meaning; ``defaults`` are the sizes used where none is given; ``auxiliary`` are symbols
-    computed from others (``k`` = ``d/h``), as expressions.
+    computed from others (``k`` = ``d/h``), as expressions. ``proof`` says what the guarded
+    symbolic trace left open, or why it proves nothing.
     """
 
     architecture: str
@@ -125,6 +126,7 @@ class Derivation:
     gaps: tuple[str, ...] = ()
     claims: tuple[Claim, ...] = ()
     notes: tuple[str, ...] = ()
+    proof: tuple[str, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
 
     def expression(self, quantity: str, scope: str = "layer") -> Expr:

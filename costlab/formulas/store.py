@@ -122,6 +122,7 @@ def pack(derivation: Derivation) -> dict[str, Any]:
         "rerolled": list(derivation.rerolled),
         "gaps": list(derivation.gaps),
         "notes": list(derivation.notes),
+        "proof": list(derivation.proof),
         "claims": [
             [c.quantity, c.scope, c.order, c.source, list(c.variables), list(c.conditions), c.mode]
             for c in derivation.claims
@@ -180,6 +181,7 @@ def unpack(document: Mapping[str, Any]) -> Derivation:
             for q, scope, order, source, variables, conditions, mode in document["claims"]
         ),
         notes=tuple(document["notes"]),
+        proof=tuple(document.get("proof", ())),
         options=document["options"],
     )
 

@@ -314,10 +314,10 @@ def test_derive_says_whether_the_main_class_is_proved() -> None:
 
     assert proved.derived == "proved"
     assert not_proved.derived == "verified"
-    assert any(note.startswith("not proved: ") and "n > 20" in note for note in not_proved.notes)
+    assert any(note.startswith("not proved: ") and "n > 20" in note for note in not_proved.proof)
 
 
 def test_derive_without_a_proof_is_verified() -> None:
     found = costlab.derive("feed_forward", prove=False)
 
-    assert (found.derived, found.notes) == ("verified", ())
+    assert (found.derived, found.proof) == ("verified", ())
