@@ -101,7 +101,14 @@ SPEC = ArchitectureSpec(
     defaults={"b": 1, "n": 1024, "d": 512, "h": 8, "f": 2048, "L": 1},
     modes=("forward", "train"),
     claims=(
-        Claim("flop", "core", "b*n**2*d", "Vaswani et al. 2017, section 4, table 1"),
+        Claim(
+            "flop",
+            "core",
+            "b*n**2*d",
+            "Vaswani et al. 2017, section 4, table 1",
+            ("b", "n", "d"),
+            ("one layer",),
+        ),
         Claim("parameters", "layer", "d**2", "Kaplan et al. 2020, table 1", ("d",), ("f = 4 d",)),
     ),
     gives_up="Attention is quadratic in the length; two thirds of the weights mix no positions.",

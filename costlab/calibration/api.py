@@ -141,7 +141,7 @@ def _listen(
     except TimeoutError:
         raise MeasurementError(
             _("the calibration did not end in time"), given=f"level {request['level']}",
-            advice=_("try level quickest, or a machine without other load"),
+            advice=_("run `costlab calibrate --quickest`, or end what else runs here"),
         ) from None  # fmt: skip
     except InterruptedError:
         raise MeasurementError(_("the calibration was cancelled")) from None

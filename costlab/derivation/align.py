@@ -124,7 +124,9 @@ def alignments(traces: Sequence[Trace], trips: Sequence[int] | None) -> Iterator
         yield replace(_slots(whole, [0] * len(traces)), numbers=numbers)
         return
     found: list[list[_Piece]] = []
-    for most in range(1, _MOST_LOOPS + 1) if trips is not None else ():
+    if trips is None:
+        raise _not_aligned(traces)
+    for most in range(1, _MOST_LOOPS + 1):
         pieces = _find_pieces(sequences, trips, most)
         if pieces is not None and pieces not in found:
             found.append(pieces)

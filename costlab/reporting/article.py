@@ -203,7 +203,7 @@ def _width_line(turn: Turn, machine: Machine) -> str:
             "On one core {alone} is the cheaper one. The order turns where {hands} cores like "
             "this machine's share the work (this run had {width}): the loop's chain takes as long "
             "however many there are."
-        ).format(alone=turn.cheaper_alone, hands=f"{turn.hands:.1f}", width=machine.width)
+        ).format(alone=turn.cheaper_alone, hands=f"{turn.hands:.3g}", width=machine.width)
     return _(
         "{alone} is the cheaper one already on one core, and stays so with any number of them: "
         "on this machine the loop's chain of launches outweighs the arithmetic it saves."

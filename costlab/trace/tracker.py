@@ -183,7 +183,7 @@ class Tracker(TorchDispatchMode):
     def _remember_place(self) -> tuple[str, str]:
         """Module and line of what runs now, kept for the backward pass of its node."""
         place = self.modules[-1], _user_line() if self.locate else ""
-        sequence = torch.autograd._get_sequence_nr()
+        sequence = torch._C._autograd._get_sequence_nr()
         if sequence not in self._places:
             self._places[sequence] = place
             self._sequences.append(sequence)
@@ -200,7 +200,7 @@ class Tracker(TorchDispatchMode):
         node = torch._C._current_autograd_node()
         if node is None or len(self.modules) > 1:
             module, where = self._remember_place()
-            return module, torch.autograd._get_sequence_nr(), where
+            return module, torch._C._autograd._get_sequence_nr(), where
         sequence = node._sequence_nr()
         if sequence == _ACCUMULATE:
             last = self.ops[-1] if self.ops else None

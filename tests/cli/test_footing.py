@@ -32,7 +32,7 @@ def test_bounds_are_named_as_such() -> None:
 
 
 def test_programs_with_other_defaults_are_told_apart() -> None:
-    found = {
+    found: dict[str, Any] = {
         "sizes": {"one": {"b": 1, "d": 8}, "two": {"b": 2}}, "device": None, "assumptions": []
     }  # fmt: skip
 

@@ -7,6 +7,7 @@ import random
 from costlab.derivation.regenerate import choices, derive_text
 from costlab.formulas import store
 
+
 def test_every_choice_is_committed() -> None:
     missing = [str(c.path.name) for c in choices() if not c.path.is_file()]
 

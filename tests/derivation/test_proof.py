@@ -113,7 +113,12 @@ def test_torchs_encoder_layer_takes_another_way_for_odd_head_counts() -> None:
 
 
 def test_sizes_of_one_are_named_where_the_domain_has_them() -> None:
-    assert proof_of("feed_forward", "forward").conditions == ("b >= 2", "n >= 2", "d >= 2", "f >= 2")
+    assert proof_of("feed_forward", "forward").conditions == (
+        "b >= 2",
+        "n >= 2",
+        "d >= 2",
+        "f >= 2",
+    )
 
 
 # -- not proved ----------------------------------------------------------------------------------
