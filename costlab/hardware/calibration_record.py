@@ -1,8 +1,8 @@
 """What a calibration leaves behind: measured rates of one device as plain data. No torch.
 
 Conventions are those of the cost rules: 1 multiply-add = 2 FLOP, FLOP rates are of the *dense*
-arithmetic of a call (matmul and other), bytes are elements addressed, read and written. Every rate has the
-launch cost already taken out, so the time of one call is
+arithmetic of a call (matmul and other), bytes are elements addressed, read and written. Every
+rate has the launch cost already taken out, so the time of one call is
 ``max(flop / flop_per_s, bytes / bytes_per_s) + launch_s``. Kinds whose arithmetic has no agreed
 count (softmax, sort, fft, ...) have a byte rate only.
 """

@@ -138,7 +138,7 @@ class _Named(Source):
         return str(self._text)  # type: ignore[attr-defined]
 
 
-class SymbolicTracker(Tracker):  # type: ignore[no-untyped-call]
+class SymbolicTracker(Tracker):
     """Records a run on fake tensors with sizes as expressions.
 
     ``calls`` are those of real runs, for two choices that no size decides and fake tensors may

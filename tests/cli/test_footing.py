@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from costlab.cli.footing import footing, footing_text
 from costlab.hardware.catalogue import load_profile
 from costlab.hardware.machine import Machine
