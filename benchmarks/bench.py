@@ -142,11 +142,22 @@ def _complaint(argv: Sequence[str]) -> str:
 def report(figures: Sequence[Figure], stretched: float, took_s: float) -> str:
     """The table in Markdown, with how it was made."""
     met = sum(figure.met and not figure.wrong for figure in figures)
+    text = (
+        f"{met} of {len(figures)} targets met, judged by time; ratios by processor time. Each is"
+        " the shortest of several, a layer and the list excepted."
+    )
+    wrong = sum(bool(figure.wrong) for figure in figures)
+    if wrong:
+        text += f" {wrong} ANSWERS ARE WRONG."
+    elif any(str(deep.MANY) in figure.what for figure in figures):
+        text += (
+            f" In each case the formulas equal what a real run of all {deep.MANY} layers counts:"
+            f" {', '.join(deep.COUNTS)}, peak_bytes."
+        )
     lines = [
         markdown_table(_HEADER, [figure.row() for figure in figures]),
         "",
-        f"{met} of {len(figures)} targets met, judged by time; ratios by processor time. Each is"
-        f" the shortest of several; formulas of {deep.MANY} layers equal a counted run of all.",
+        text,
         "",
         f"{machine()}; {took_s:.0f} s.",
     ]

@@ -12,6 +12,7 @@ from costlab.cli.common import (
     add_command,
     cancellable,
     positive,
+    prepare_home,
     print_json,
 )
 from costlab.errors import MeasurementError
@@ -52,6 +53,7 @@ def run(args: argparse.Namespace) -> int:
     from costlab.cli.programs import check_device
 
     check_device(args.device, args.threads)
+    prepare_home()
     progress = Progress(args.quiet)
     with cancellable() as cancelled:
         try:

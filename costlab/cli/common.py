@@ -161,6 +161,28 @@ def check_output(path: Path) -> None:
     )
 
 
+def prepare_home() -> None:
+    """Make the data folder, so that one that cannot be written fails before a long measurement.
+
+    Raises:
+        InputError: if it cannot be made or written.
+    """
+    from costlab.store import home
+
+    folder = home()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        writable = os.access(folder, os.W_OK)
+    except OSError:
+        writable = False
+    if not writable:
+        raise InputError(
+            _("the data folder cannot be written"),
+            given=str(folder),
+            advice=_("set COSTLAB_HOME to a folder of yours"),
+        )
+
+
 def parsed(parse: Callable[[str], Any], option: str, text: str) -> Any:
     """Return ``parse(text)``, its ``ValueError`` worded as bad input of ``option``."""
     try:

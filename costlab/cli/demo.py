@@ -7,7 +7,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from costlab.cli.common import Progress, Subparsers, add_command, cancellable, check_output
+from costlab.cli.common import (
+    Progress,
+    Subparsers,
+    add_command,
+    cancellable,
+    check_output,
+    prepare_home,
+)
 from costlab.errors import MeasurementError
 from costlab.i18n import _
 
@@ -45,6 +52,7 @@ def run(args: argparse.Namespace) -> int:
     from costlab.reporting.demo import run_demo
 
     check_output(args.output)
+    prepare_home()
     progress = Progress(args.quiet)
 
     def show(text: str, share: float) -> None:

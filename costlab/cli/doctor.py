@@ -9,6 +9,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -67,6 +68,7 @@ def _checks() -> Iterator[Check]:
     yield _memory(environment)
     yield _gpu(environment)
     yield _home()
+    yield _calibration()
     yield from _app()
 
 
@@ -152,6 +154,23 @@ def _home() -> Check:
             _("set COSTLAB_HOME to a folder of yours"),
         )  # fmt: skip
     return Check(_("data folder"), PASS, str(folder))
+
+
+def _calibration() -> Check:
+    from costlab.calibration.records import load_latest, staleness
+
+    name = _("calibration")
+    fix = "costlab calibrate --quick"
+    record = load_latest(stale=True)
+    if record is None:
+        return Check(name, WARN, _("none: predictions for this machine need one"), fix)
+    age = datetime.now(UTC) - datetime.fromisoformat(record.date)
+    found = _("of {date}, {days} days ago, level {level}").format(
+        date=record.date[:10], days=age.days, level=record.level
+    )
+    if changes := staleness(record):
+        return Check(name, WARN, f"{found}; {', '.join(changes)}", fix)
+    return Check(name, PASS, found)
 
 
 def _app() -> Iterator[Check]:

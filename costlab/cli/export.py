@@ -16,22 +16,23 @@ def add_parser(subparsers: Subparsers) -> None:
         "export",
         run,
         help=_("write a run to a file: .json keeps everything, .csv has a row for each point"),
-        examples=["costlab export 20260102T030405-1a2b -o run.json"],
+        examples=["costlab export latest -o run.json"],
         json=False,
     )
-    parser.add_argument("run_name", metavar="RUN", help=_("name of the run"))
+    parser.add_argument("run_name", metavar="RUN", help=_("name of a run, or `latest`"))
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE")
     add_store(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the file."""
+    from costlab.cli.joined import run_name
     from costlab.store import Store
     from costlab.store.exchange import export_run
     from costlab.store.home import default_store
 
     check_output(args.output)
     with Store(args.store or default_store(), read_only=True) as store:
-        export_run(store, args.run_name, args.output)
+        export_run(store, run_name(store, args.run_name), args.output)
     print(_("wrote {path}").format(path=args.output))
     return 0

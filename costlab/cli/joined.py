@@ -13,6 +13,7 @@ from costlab.i18n import _
 if TYPE_CHECKING:
     from costlab.comparison.record import Comparison
     from costlab.prediction.record import Prediction
+    from costlab.store import Store
 
 LATEST = "latest"
 Point = dict[str, Any]
@@ -30,20 +31,30 @@ def load_points(path: Path | None, run: str) -> tuple[str, list[Point]]:
 
     path = path or default_store()
     if not path.exists():
-        raise InputError(
-            _("there are no runs yet"), given=str(path), advice=_("measure one: costlab profile")
-        )
+        raise _no_runs(path)
     with Store(path, read_only=True) as store:
-        if run == LATEST:
-            known = store.runs()
-            if not known:
-                raise InputError(
-                    _("there are no runs yet"),
-                    given=str(path),
-                    advice=_("measure one: costlab profile"),
-                )
-            run = known[-1].run
+        run = run_name(store, run)
         return run, store.points(run)
+
+
+def run_name(store: Store, run: str) -> str:
+    """``run``, or the name of the run begun last for "latest".
+
+    Raises:
+        InputError: if there is none.
+    """
+    if run != LATEST:
+        return run
+    known = store.runs()
+    if not known:
+        raise _no_runs(store.path)
+    return known[-1].run
+
+
+def _no_runs(path: Path) -> InputError:
+    return InputError(
+        _("there are no runs yet"), given=str(path), advice=_("measure one: costlab profile")
+    )
 
 
 def predict_points(points: Sequence[Point], progress: Progress) -> list[Prediction]:

@@ -159,7 +159,7 @@ def load_machine(device: str, dtype: str, threads: int | None) -> Machine:
 
     if device not in ("this", "cpu") and not device.startswith("cuda"):
         return Machine.from_profile(load_profile(device), dtype)
-    from costlab.calibration.records import load_latest
+    from costlab.calibration.records import load_latest, staleness
 
     device = "cpu" if device == "this" else device
     for wanted in dict.fromkeys((dtype, "float32")):
@@ -167,8 +167,13 @@ def load_machine(device: str, dtype: str, threads: int | None) -> Machine:
             record = load_latest(device, count, wanted)
             if record is not None:
                 return Machine.from_calibration(record)
+    stale = load_latest(device, threads or 1, dtype, stale=True)
     raise InputError(
-        _("no calibration of this machine fits"),
+        _("the calibration of this machine no longer holds: {changes}").format(
+            changes=", ".join(staleness(stale))
+        )
+        if stale is not None
+        else _("no calibration of this machine fits"),
         given=f"{device}, {dtype}, {threads or 1} thread(s)",
         allowed=_("profiles: {names}").format(names=", ".join(profile_names())),
         advice=_("run `costlab calibrate --quick`, or name a profile with --device"),

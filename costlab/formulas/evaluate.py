@@ -31,6 +31,40 @@ def evaluate(size: Size, values: Mapping[str, Any]) -> Any:
         raise AlgebraError("a size is missing", given=str(missing.args[0])) from None
 
 
+def evaluate_together(sizes: tuple[Size, ...], values: Mapping[str, Any]) -> list[Any]:
+    """Values of several sizes at ``values``; what they have in common is computed once.
+
+    Constants stay numbers; what depends on a size is an array where any of ``values`` is one.
+
+    Raises:
+        AlgebraError: if a symbol has no value.
+    """
+    known, names, function = _compiled_together(sizes)
+    try:
+        found = function(*(values[name] for name in names))
+    except KeyError as missing:
+        raise AlgebraError("a size is missing", given=str(missing.args[0])) from None
+    return [value if key is None else found[key] for key, value in known]
+
+
+@lru_cache(maxsize=1024)
+def _compiled_together(
+    sizes: tuple[Size, ...],
+) -> tuple[list[tuple[str | None, Any]], tuple[str, ...], Callable[..., dict[str, Any]]]:
+    """For each size its key, or None and its constant; then the symbols and the function."""
+    moving: dict[Expr, str] = {}
+    known: list[tuple[str | None, Any]] = []
+    for size in sizes:
+        if isinstance(size, int):
+            known.append((None, size))
+        elif size.is_constant:
+            known.append((None, size.constant()))
+        else:
+            known.append((moving.setdefault(size, str(len(moving))), None))
+    names = tuple(sorted({name for expr in moving for name in expr.symbols()}))
+    return known, names, compile_expr({key: expr for expr, key in moving.items()}, names)
+
+
 @lru_cache(maxsize=8192)
 def _compiled(expr: Expr) -> tuple[tuple[str, ...], Callable[..., Any]]:
     names = tuple(sorted(expr.symbols()))
@@ -59,7 +93,7 @@ def class_index(
     shape = np.broadcast_shapes(*(np.shape(value) for value in full.values()))
     chosen = np.full(shape, -1)
     for index, cost_class in reversed(list(enumerate(derivation.classes))):
-        chosen[_holds(cost_class, full, shape, smooth)] = index
+        np.copyto(chosen, index, where=_holds(cost_class, full, smooth))
     if not smooth:
         for name in derivation.auxiliary:
             value = np.broadcast_to(full[name], shape)
@@ -67,15 +101,14 @@ def class_index(
     return chosen
 
 
-def _holds(
-    cost_class: CostClass, full: Mapping[str, Any], shape: tuple[int, ...], smooth: bool
-) -> NDArray[np.bool_]:
-    mask = np.ones(shape, dtype=bool)
+def _holds(cost_class: CostClass, full: Mapping[str, Any], smooth: bool) -> NDArray[np.bool_]:
+    """Where the domain's conditions hold, in a shape that broadcasts to that of the sizes."""
+    mask = np.array(True)
     for condition in cost_class.domain:
         if smooth and condition.kind in ("divides", "not divides"):
-            mask &= condition.kind == "divides"
+            mask = mask & (condition.kind == "divides")
         else:
-            mask &= np.asarray(condition.holds(full))
+            mask = mask & np.asarray(condition.holds(full))
     return mask
 
 

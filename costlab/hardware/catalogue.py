@@ -47,7 +47,8 @@ def _load_file(path: Path) -> DeviceProfile:
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError) as cause:
-        raise InputError(_("cannot read the device profile"), given=str(path)) from cause
+        reason = getattr(cause, "strerror", None) or str(cause)
+        raise InputError(_("cannot read the device profile"), given=f"{path}: {reason}") from cause
     except tomllib.TOMLDecodeError as cause:
         raise InputError(_("the device profile is not TOML"), given=f"{path}: {cause}") from cause
     return parse_profile(data, path.name)

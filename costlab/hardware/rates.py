@@ -58,7 +58,7 @@ class CalibratedRates:
             known = np.log2(sizes[:, axis]).reshape(-1, *[1] * len(extent))
             distance += (x - known) ** 2
         # A hit on a measured shape takes its rate: the weight 1e24 drowns every other.
-        weight = np.maximum(distance, 1e-12) ** -2
+        weight = 1.0 / np.square(np.maximum(distance, 1e-12))
         mean = np.tensordot(logs, weight, axes=(0, 0)) / weight.sum(axis=0)
         return np.asarray(np.exp(mean))
 

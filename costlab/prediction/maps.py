@@ -141,18 +141,23 @@ def _surface(
         if not mask.any():
             continue
         found = evaluate_class(derivation, cost_class, sampled, metric, machine)
-        high = np.where(np.isfinite(found.high), found.high, found.value)
-        for target, source in (
-            (result.value, found.value), (result.low, found.low), (result.high, high)
-        ):  # fmt: skip
-            at_nodes = np.broadcast_to(source, (len(nodes_y), len(nodes_x)))
-            logs = np.log(np.maximum(at_nodes, 1e-300))
-            np.copyto(target, _to_cells(logs, nodes_x, nodes_y, x, y), where=mask)
+        value, low, high = (
+            np.broadcast_to(part, (len(nodes_y), len(nodes_x)))
+            for part in (found.value, found.low, found.high)
+        )
+        high = np.where(np.isfinite(high), high, value)
+        middle = _to_cells(value, nodes_x, nodes_y, x, y)
+        np.copyto(result.value, middle, where=mask)
+        for target, part in ((result.low, low), (result.high, high)):
+            same = np.array_equal(part, value)
+            cells_part = middle if same else _to_cells(part, nodes_x, nodes_y, x, y)
+            np.copyto(target, cells_part, where=mask)
     return result
 
 
-def _to_cells(logs: Array, nodes_x: Array, nodes_y: Array, x: Array, y: Array) -> Array:
-    """Values at the nodes (rows y, columns x) to the cells, linear in both logarithms."""
+def _to_cells(values: Array, nodes_x: Array, nodes_y: Array, x: Array, y: Array) -> Array:
+    """Logarithms of values at the nodes (rows y, columns x), to the cells, linear in both logs."""
+    logs = np.log(np.maximum(values, 1e-300))
     return _along(_along(logs.T, nodes_x, x).T, nodes_y, y)
 
 
@@ -163,8 +168,10 @@ def _along(values: Array, nodes: Array, wanted: Array) -> Array:
     logs, at = np.log(nodes), np.log(wanted)
     below = np.clip(np.searchsorted(logs, at, side="right") - 1, 0, len(nodes) - 2)
     share = ((at - logs[below]) / (logs[below + 1] - logs[below]))[:, None]
-    lower = values[below]
-    return np.asarray(lower + share * (values[below + 1] - lower))
+    found: Array = np.diff(values, axis=0)[below]
+    found *= share
+    found += values[below]
+    return found
 
 
 def _nodes(values: Array) -> Array:

@@ -6,13 +6,16 @@ rate and bandwidth depend on the operator class and its shape.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
-from costlab.formulas.evaluate import evaluate
+from costlab.algebra import Size
+from costlab.formulas.evaluate import evaluate, evaluate_together
 from costlab.formulas.record import CostClass, Group
 from costlab.hardware.machine import DATASHEET, Machine
 from costlab.prediction.shapes import rate_name, rate_shape
@@ -79,8 +82,10 @@ def time_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, 
     low: Any = 0.0
     high: Any = 0.0
     parts: list[GroupTime] = []
-    for group in cost_class.groups:
-        part = _time_of_group(group, values, machine, mode)
+    sizes = _sizes(cost_class.groups)
+    found = iter(evaluate_together(tuple(chain.from_iterable(sizes)), values))
+    for group, own in zip(cost_class.groups, sizes, strict=True):
+        part = _time_of_group(group, list(islice(found, len(own))), machine, mode)
         arithmetic_decides = part.compute_s >= part.memory_s
         compute = compute + np.where(arithmetic_decides, part.work_s, 0.0)
         memory = memory + np.where(arithmetic_decides, 0.0, part.work_s)
@@ -109,26 +114,26 @@ def unrated_kinds(cost_class: CostClass, machine: Machine) -> tuple[str, ...]:
     )
 
 
-def _time_of_group(
-    group: Group, values: Mapping[str, Any], machine: Machine, mode: str
-) -> GroupTime:
-    calls = evaluate(group.calls, values)
-    flop = evaluate(group.flop, values)
-    size = evaluate(group.bytes, values)
-    shape = tuple(evaluate(dimension, values) for dimension in rate_shape(group))
-    rate = machine.rates.flop_per_s(rate_name(group), shape)
+@lru_cache(maxsize=512)
+def _sizes(groups: tuple[Group, ...]) -> tuple[tuple[Size, ...], ...]:
+    """What the time of each group depends on, in the order :func:`_time_of_group` takes it."""
+    return tuple((g.calls, g.flop, g.bytes, g.launches, *rate_shape(g)) for g in groups)
+
+
+def _time_of_group(group: Group, sizes: Sequence[Any], machine: Machine, mode: str) -> GroupTime:
+    calls, flop, size, launches, *shape = sizes
+    rate = machine.rates.flop_per_s(rate_name(group), tuple(shape))
     kind = _ALIASES.get(group.kind, group.kind)
     bandwidth = machine.rates.bytes_per_s(group.op, kind, size)
     if bandwidth is None and rate is None:
         bandwidth = machine.rates.bytes_per_s("", _FALLBACK, size)
     compute = calls * flop / rate if rate is not None else calls * 0.0
     memory = calls * size / bandwidth if bandwidth is not None else calls * 0.0
-    launches = calls * evaluate(group.launches, values)
     return GroupTime(
         group=group,
         calls=calls,
         compute_s=compute,
         memory_s=memory,
         work_s=np.maximum(compute, memory),
-        launch_s=launches * machine.launch(group.phase, mode),
+        launch_s=calls * launches * machine.launch(group.phase, mode),
     )

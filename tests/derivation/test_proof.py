@@ -157,7 +157,7 @@ def squares_if_long(y: Tensor) -> Tensor:
     return y + y
 
 
-def loops_if_long(y: Tensor) -> Tensor:
+def squares_if_very_long(y: Tensor) -> Tensor:
     return y + y if y.shape[1] <= 20_000 else y * y
 
 
@@ -170,7 +170,7 @@ def branching(b: int, n: int, d: int) -> Made:
 
 
 def late(b: int, n: int, d: int) -> Made:
-    return Mixer(d, loops_if_long), (torch.randn(b, n, d),)
+    return Mixer(d, squares_if_very_long), (torch.randn(b, n, d),)
 
 
 def counting(b: int, n: int, d: int) -> Made:
@@ -293,7 +293,9 @@ def broken(b: int, n: int, d: int) -> Made:
     return nn.Linear(d, d), (torch.randn(b, n, d),)
 
 
-@pytest.mark.parametrize("factory", ["feed_forward", broken, counting], ids=str)
+@pytest.mark.parametrize(
+    "factory", ["feed_forward", broken, counting], ids=["sound", "broken", "counting"]
+)
 def test_everything_is_as_before_whatever_happens(factory: str | Callable[..., object]) -> None:
     before = world()
 
