@@ -194,7 +194,9 @@ def test_words_may_follow_options() -> None:
 def test_interrupt_of_a_process() -> None:
     """Ctrl-C ends the command with 130 and one line."""
     code = (
-        "import sys, time\n"
+        "import signal, sys, time\n"
+        # A job in the background of a script starts with the signal ignored.
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
         "from costlab.cli import __main__ as entry, list as listing\n"
         "def wait(args):\n"
         "    print('ready', flush=True)\n"
