@@ -94,15 +94,14 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(found: Document) -> None:
-    title = _("{name}: {mode} in {dtype} as on {backend}; {derived} at {count} held-out sizes")
+    title = _("{name}: {mode} in {dtype} as on {backend}; {how}")
     print(
         title.format(
             name=found["architecture"],
             mode=found["mode"],
             dtype=found["dtype"],
             backend=found["backend"],
-            derived=found["derived"],
-            count=len(found["verified_at"]),
+            how=_how(found),
         )
     )
     print(f"{_('holds for')}: {_domain(found)}")
@@ -126,6 +125,13 @@ def _show(found: Document) -> None:
     print(f"{_('not counted (no rule)')}: {gaps}")
     for note in (*found["notes"], *found["proof"], found["convention"]):
         print(f"- {note}")
+
+
+def _how(found: Document) -> str:
+    checked = _("verified at {count} held-out sizes").format(count=len(found["verified_at"]))
+    if found["derived"] == "proved":
+        return _("proved by a symbolic run, {checked}").format(checked=checked)
+    return checked
 
 
 def _in_order(symbols: dict[str, str]) -> list[tuple[str, str]]:

@@ -20,7 +20,9 @@ from costlab.formulas.record import (
 )
 from costlab.formulas.simplify import pretty
 from costlab.formulas.text import terms
+from costlab.i18n import _
 
+_NO_CORE = _("not taken apart, or the module has no part named core")
 _MACHINE = ("P_", "t_launch", "t_step", "W", "threads")
 
 
@@ -89,7 +91,7 @@ def quantity_document(
     """One quantity: ``{expr, terms, order, order_in, core, latex}`` or ``{expr: null, reason}``."""
     expr = quantity.expr if scope == "layer" else quantity.core
     if expr is None:
-        return {"expr": None, "reason": quantity.reason or "the module has no part named core"}
+        return {"expr": None, "reason": quantity.reason or _NO_CORE}
     tied = tie(expr, derivation)
     core = quantity.core
     variables = [s for s in derivation.sizes if s in tied.symbols()]
@@ -161,7 +163,7 @@ def parts_document(item: CostClass, by: str) -> list[dict[str, Any]]:
 def totals_of_parts(item: CostClass) -> Mapping[str, Expr]:
     """The sum of all parts, which equals the class's own totals."""
     found: dict[str, Expr] = {}
-    for _, _, row in item.parts:
+    for _module, _op, row in item.parts:
         for name, value in row.items():
             found[name] = found.get(name, as_expr(0)) + value
     return found

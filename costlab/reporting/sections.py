@@ -74,6 +74,10 @@ def formula_section(derivation: Derivation) -> Section:
         blocks.append(Paragraph(_("Symbols: {list}.").format(list=", ".join(legend))))
     if derivation.gaps:
         blocks.append(Notes(_("Not counted: operators without a rule"), derivation.gaps))
+    how = _("checked")
+    if derivation.derived == "proved":
+        how = _("proved by a symbolic run, and checked")
+    others = _(" Other sizes have formulas of their own.") if derivation.classes[1:] else ""
     holds = ", ".join(str(condition) for condition in main.domain) or _("all sizes")
     return Section(
         title=_("Formulas of {name}, {mode}").format(
@@ -81,9 +85,9 @@ def formula_section(derivation: Derivation) -> Section:
         ),
         blocks=tuple(blocks),
         lead=_(
-            "Derived from the operators that the module really runs, not typed in, and checked "
-            "against runs at {count} further sizes. They hold for: {domain}."
-        ).format(count=len(main.verified_at), domain=holds),
+            "Derived from the operators that the module really runs, not typed in, and {how} "
+            "against runs at {count} further sizes. They hold for: {domain}.{others}"
+        ).format(how=how, count=len(main.verified_at), domain=holds, others=others),
     )
 
 

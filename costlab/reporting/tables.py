@@ -16,6 +16,11 @@ _METRIC_NAMES = {"time": _("time"), "peak_bytes": _("peak bytes")}
 
 def points_table(points: Sequence[ComparedPoint]) -> Table:
     """One row per point: predicted and measured time and peak, and their errors."""
+    names = [*dict.fromkeys((point.architecture, point.mode) for point in points)]
+    points = sorted(
+        points,
+        key=lambda p: (names.index((p.architecture, p.mode)), tuple(p.sizes.values())),
+    )
     fixed = _common_sizes(points)
     columns = (
         _("program"), _("mode"), _("sizes"), _("time predicted"), _("interval"),
