@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
@@ -164,7 +164,7 @@ def _calibration() -> Check:
     record = load_latest(stale=True)
     if record is None:
         return Check(name, WARN, _("none: predictions for this machine need one"), fix)
-    age = datetime.now(UTC) - datetime.fromisoformat(record.date)
+    age = datetime.now(UTC).date() - date.fromisoformat(record.date[:10])
     found = _("of {date}, {days} days ago, level {level}").format(
         date=record.date[:10], days=age.days, level=record.level
     )

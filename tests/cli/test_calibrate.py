@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from costlab.calibration import api
+from costlab.calibration.records import save
 from costlab.cli import programs
 from costlab.cli.__main__ import main
 from costlab.errors import MeasurementError
@@ -59,3 +61,29 @@ def test_a_failure_is_one_line(
     assert capsys.readouterr().err == (
         "costlab: the calibration's process died; run costlab doctor\n"
     )
+
+
+def test_a_calibration_of_another_machine_says_what_changed(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    save(calibration())
+
+    assert main(["predict", "full_attention"]) == 2
+    error = capsys.readouterr().err
+    assert "no longer holds: processor: Example CPU -> " in error
+    assert "costlab calibrate" in error
+    assert main(["doctor", "--json"]) == 0
+    checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+    assert checks["calibration"]["verdict"] == "WARN"
+    assert "processor" in checks["calibration"]["found"]
+
+
+def test_a_data_folder_that_cannot_be_written_fails_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    occupied = tmp_path / "file"
+    occupied.write_text("")
+    monkeypatch.setenv("COSTLAB_HOME", str(occupied / "home"))
+
+    assert main(["calibrate", "--quickest"]) == 2
+    assert f"given: {occupied / 'home'}; set COSTLAB_HOME" in capsys.readouterr().err

@@ -45,8 +45,8 @@ def test_every_class_of_a_module_has_the_same_matrix_flop() -> None:
 KNOWN: list[tuple[str, str, tuple[str, ...], dict[str, int], str, str]] = [
     ("arch full_attention", "forward", (), {}, "flop_matmul", "8*b*n*d**2 + 4*b*n**2*d"),
     ("arch full_attention", "forward", (), {}, "parameters", "4*d**2"),
-    ("arch lstm", "train", (), {}, "flop_matmul", "8*b*d**2*(6*n - 1)"),
-    ("arch lstm", "train", (), {}, "parameters", "8*d**2 + 8*d"),
+    ("lstm", "train", (), {}, "flop_matmul", "8*b*d**2*(6*n - 1)"),
+    ("lstm", "train", (), {}, "parameters", "8*d**2 + 8*d"),
     ("arch flash_attention", "train", (), {}, "flop_matmul", "24*b*n*d**2 + 14*b*n**2*d"),
     ("arch full_attention", "decode", (), {}, "flop_matmul", "8*b*d**2 + 4*b*(n + 1)*d"),
     ("arch full_attention", "decode", (), {}, "state_bytes", "8*b*n*d"),

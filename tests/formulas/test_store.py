@@ -20,7 +20,7 @@ from tests.derivation.programs import derived
 REAL = [
     ("arch full_attention", "forward"),
     ("arch sliding_window", "forward"),
-    ("arch lstm", "train"),
+    ("lstm", "train"),
     ("cell_loop", "train"),
 ]
 
