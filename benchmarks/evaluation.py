@@ -18,7 +18,7 @@ from costlab.formulas.record import Derivation
 from costlab.hardware.catalogue import load_profile
 from costlab.hardware.machine import Machine
 from costlab.prediction.maps import winner_map
-from costlab.units import format_value
+from costlab.units import format_count, format_value
 
 POINTS = 1_000_000
 CELLS = 256
@@ -73,8 +73,8 @@ def million_points(rounds: int) -> list[Timing]:
             exact = float(expr.evaluate({name: point[name] for name in names}))
             if abs(result[at] - exact) > _EXACT * exact:
                 wrong.append(f"time at {point}: {result[at]} where it is {exact}")
-        title = f"`full_attention` train, time at {POINTS:,} points of {' and '.join(varying)}"
-        timings.append(Timing(title.replace(",000", " 000"), took, tuple(wrong)))
+        where = f"{format_count(POINTS)} points of {' and '.join(varying)}"
+        timings.append(Timing(f"`full_attention` train, time at {where}", took, tuple(wrong)))
     public = partial(found.evaluate, "time", **{**numbers, "n": columns["n"]})
     took = repeated(public, rounds)
     timings.append(Timing("the same by `Derivation.evaluate`, classes chosen by size", took))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from costlab.algebra import Expr, symbol
+from costlab.algebra import Expr, Size, as_expr, symbol
 from costlab.arch.spec import Claim
-from costlab.errors import InputError, SizeError
+from costlab.errors import AlgebraError, InputError, SizeError
+from costlab.formulas.evaluate import evaluate, evaluate_together
 from costlab.formulas.record import Condition, CostClass, Derivation, Quantity
 
 n, w = symbol("n"), symbol("w")
@@ -51,6 +52,23 @@ def test_arrays_take_each_size_in_its_class(derivation: Derivation) -> None:
     found = derivation.evaluate("flop", n=np.array([3, 6, 7, 9]))["flop"]
 
     np.testing.assert_array_equal(found, [np.nan, 36, 63, 54])
+
+
+def test_several_sizes_together_equal_each_alone() -> None:
+    sizes: tuple[Size, ...] = (7, as_expr(5), 2 * n * w, n + 3, 2 * n * w)
+    values = {"n": np.array([[6.0], [7.0]]), "w": np.array([2, 3])}
+
+    found = evaluate_together(sizes, values)
+
+    assert found[:2] == [7, 5]
+    for value, size in zip(found, sizes, strict=True):
+        np.testing.assert_array_equal(value, np.broadcast_to(evaluate(size, values), (2, 2)))
+
+
+def test_several_sizes_at_numbers_are_exact() -> None:
+    assert evaluate_together((n * w, as_expr(1)), {"n": 10**18, "w": 3}) == [3 * 10**18, 1]
+    with pytest.raises(AlgebraError, match="w"):
+        evaluate_together((n, w), {"n": 2})
 
 
 def test_two_arrays_broadcast(derivation: Derivation) -> None:
