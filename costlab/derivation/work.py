@@ -61,7 +61,8 @@ def derive_source(
             return record
         proof = _proof(tracer, found[0], record.gaps)
     derived = "proved" if proof.proved else record.derived
-    return replace(record, derived=derived, proof=proof.notes())
+    classes = tuple(replace(c, domain=(*c.domain, *proof.within)) for c in record.classes)
+    return replace(record, derived=derived, classes=classes, proof=proof.notes())
 
 
 def _proof(tracer: SourceTracer, found: ClassFound, gaps: Sequence[str]) -> Proof:

@@ -18,6 +18,7 @@ from costlab.derivation.classes import ClassFound, size_models
 from costlab.derivation.engine import derive_class
 from costlab.derivation.proof import Proof, prove
 from costlab.derivation.work import SourceTracer, tracing
+from costlab.errors import SizeError
 from costlab.sources.resolve import resolve
 from costlab.sources.source import Source
 from costlab.sources.user import from_callable
@@ -183,11 +184,10 @@ def specialising(b: int, n: int, d: int) -> Made:
     ("factory", "reason"),
     [
         (branching, "n > 20, {}.squares_if_long (if y.shape[1] > 20:)"),
-        (late, "n <= 20000, {}.squares_if_very_long (return y + y if y.shape[1] <= 20_000 else"),
         (counting, "it needs n as a number, {}.counts (return y * sum(range(y.shape[1])))"),
         (specialising, "it needs d as a number, {}.specialising (return nn.Linear(int(d), d)"),
     ],
-    ids=["branch", "late branch", "range", "width"],
+    ids=["branch", "range", "width"],
 )
 def test_a_reason_names_the_guard_and_its_code(
     factory: Callable[..., object], reason: str, mode: str
@@ -253,6 +253,26 @@ def test_derive_says_whether_the_main_class_is_proved() -> None:
     assert proved.derived == "proved"
     assert not_proved.derived == "verified"
     assert any(note.startswith("not proved: ") and "n > 20" in note for note in not_proved.proof)
+
+
+def test_an_upper_bound_that_the_proof_finds_is_part_of_the_domain() -> None:
+    found = costlab.derive(late)
+
+    assert found.derived == "proved"
+    assert all("n <= 20000" in map(str, c.domain) for c in found.classes)
+    assert found.evaluate("flop", b=3, n=20_000, d=5)["flop"] > 0
+    with pytest.raises(SizeError):
+        found.evaluate("flop", b=3, n=20_001, d=5)
+
+
+@pytest.mark.parametrize("mode", ["forward", "train", "prefill", "decode"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_attention_by_cudas_kernels_is_proved(mode: str, dtype: str) -> None:
+    found = costlab.derive("flash_attention", mode=mode, dtype=dtype, backend="cuda")
+
+    assert found.derived == "proved"
+    # Torch's flash kernel, for half precision, takes heads of up to 256.
+    assert ("k <= 256" in map(str, found.classes[0].domain)) == (dtype == "bfloat16")
 
 
 def test_derive_without_a_proof_is_verified() -> None:
