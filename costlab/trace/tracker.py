@@ -88,6 +88,15 @@ class Tracker(TorchDispatchMode):
                 for name, value in flags.items():
                     setattr(self.storages[number], name, value)
 
+    def mark_alive(self, but: Iterable[torch.Tensor], **flags: Any) -> None:
+        """Set fields of the records of temporaries that are alive, results and ``but`` left out."""
+        known = {self._ids.get(tensor.untyped_storage()._cdata) for tensor in but}
+        for number in self._refs.keys() - known:
+            record = self.storages[number]
+            if record.kind == "temporary" and not record.result:
+                for name, value in flags.items():
+                    setattr(record, name, value)
+
     def close(self) -> None:
         """Stop watching storages; those still alive keep their death open."""
         self._refs.clear()

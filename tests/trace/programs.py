@@ -73,6 +73,45 @@ class Writes(nn.Module):
         return y
 
 
+class WritesView(nn.Module):
+    """Multiplies a part of a result by another: only a node that Python cannot see keeps both."""
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(d, 2 * d), nn.Linear(d, d)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.first(x)
+        y[..., : x.shape[-1]].mul_(self.second(x))
+        return y
+
+
+class Plain(nn.Module):
+    """Tensors that are neither parameters nor buffers, used last of all."""
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(d, d)
+        self.scales, self.shift = [torch.ones(d)], torch.zeros(1, 7, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.layer(self.layer(x))
+        return y * self.scales[0] + self.shift
+
+
+class Remembers(nn.Module):
+    """Keeps an intermediate result that its backward pass does not need."""
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(d, d)
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.seen = self.layer(x)
+        y: Tensor = self.seen * 2
+        return y
+
+
 class Picks(nn.Module):
     """Gathers, indexes and takes maxima: gradients are scattered into zeros."""
 
