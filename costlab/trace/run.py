@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from unittest import mock
 
 import torch
 
@@ -12,6 +13,7 @@ from costlab.errors import ModuleError
 from costlab.i18n import _
 from costlab.sources.blame import blame
 from costlab.sources.program import Program, floating_outputs, plain_tensors, tensors_of
+from costlab.trace.products import ordinary_products
 from costlab.trace.records import Held, Trace
 from costlab.trace.tracker import Tracker, dtype_name
 
@@ -67,7 +69,8 @@ def trace(
     result: object = None
     try:
         with tracker.attribute(program.module):
-            with torch.set_grad_enabled(train), tracker:
+            watched = _generator_states(tracker)
+            with torch.set_grad_enabled(train), ordinary_products(), watched, tracker:
                 result = program.call(*program.arguments)
             forward_ops = len(tracker.ops)
             if train:
@@ -122,13 +125,27 @@ def _backward(tracker: Tracker, program: Program, result: object) -> list[Held]:
     gradients = [torch.ones(o.shape, dtype=o.dtype, device=o.device) for o in outputs]
     held = _seed(tracker, ((f"gradient {i}", g) for i, g in enumerate(gradients)), "inputs")
     tracker.phase = "backward"
-    with tracker:
+    with _generator_states(tracker), tracker:
         torch.autograd.backward(outputs, gradients)
     leaves = list(program.inputs)
     if program.module is not None:
         leaves.extend(program.module.parameters())
     tracker.mark((t.grad for t in leaves if t.grad is not None), kind="gradients")
     return held
+
+
+@contextmanager
+def _generator_states(tracker: Tracker) -> Iterator[None]:
+    """Watch the generator's states that recomputation keeps, which no operator makes."""
+    real = torch.get_rng_state
+
+    def watched() -> torch.Tensor:
+        state = real()
+        tracker.storage_id(state)
+        return state
+
+    with mock.patch.object(torch, "get_rng_state", watched):
+        yield
 
 
 def _mark_saved(tracker: Tracker, outputs: tuple[torch.Tensor, ...]) -> None:

@@ -16,8 +16,10 @@ from costlab.trace.records import OpRecord, Trace
 from costlab.trace.run import trace
 
 
-def program(call: Callable[..., object], *inputs: Tensor, mode: str = "forward") -> Program:
-    return prepare(program_from((call, inputs), mode), mode)
+def program(
+    call: Callable[..., object], *inputs: Tensor, mode: str = "forward", dtype: str = "float32"
+) -> Program:
+    return prepare(program_from((call, inputs), mode), mode, dtype)
 
 
 def traced(call: Callable[..., object], *inputs: Tensor, mode: str = "forward") -> Trace:

@@ -117,9 +117,11 @@ def test_a_recomputed_part_saves_nothing_of_its_inside(reentrant: bool) -> None:
     assert any(s.saved and s.birth == -1 and s.nbytes == 4 * 5 * 8 for s in found.storages)
 
 
-def profiled_peak(module: nn.Module, inputs: tuple[Tensor, ...], mode: str) -> int:
+def profiled_peak(
+    module: nn.Module, inputs: tuple[Tensor, ...], mode: str, dtype: str = "float32"
+) -> int:
     """Most bytes alive by the allocator's events, with what was alive before."""
-    made = program(module, *inputs, mode=mode)
+    made = program(module, *inputs, mode=mode, dtype=dtype)
     gradients = upstream_gradients(made) if mode == "train" else ()
     peak = allocator_peak(lambda: run(made, mode, gradients))
     return peak + sum(t.untyped_storage().nbytes() for t in (*made.held(), *gradients))
