@@ -20,6 +20,7 @@ from costlab.derivation.engine import (
     check,
     check_run,
     derive_class,
+    derive_narrowed,
     peaks_are_reached,
 )
 from costlab.derivation.sizes import SizeModel
@@ -117,16 +118,18 @@ def _with_ones(
                 continue
             for values in itertools.product(*(special[n] for n in names)):
                 fixed = dict(zip(names, values, strict=True))
-                yield from _narrow(tracer, model, backend, hints, fixed, special)
+                yield from _narrow(tracer, model, derived, backend, hints, fixed, special, bounds)
 
 
 def _narrow(
     tracer: Tracer,
     model: SizeModel,
+    wider: Derived,
     backend: str,
     hints: tuple[str, ...],
     fixed: Mapping[str, int],
     special: Mapping[str, Sequence[int]],
+    wider_bounds: Mapping[str, int],
 ) -> Iterator[ClassFound]:
     """The class with some sizes fixed, if the module runs there."""
     smaller = replace(
@@ -135,13 +138,13 @@ def _narrow(
         divides=tuple(p for p in model.divides if p[0] not in fixed),
     )
     try:
-        derived = derive_class(tracer, smaller, backend, hints)
+        derived = derive_narrowed(tracer, smaller, backend, wider)
+        if derived is None:
+            derived = derive_class(tracer, smaller, backend, hints)
     except ModuleError:
         return
-    bounds = _bounds(tracer, smaller, derived, backend)
-    for name, values in special.items():
-        if name not in fixed:
-            bounds[name] = max(bounds.get(name, 1), max(values) + 1)
+    least = {name: max(v) + 1 for name, v in special.items() if name not in fixed}
+    bounds = _bounds_narrowed(tracer, smaller, derived, backend, wider, wider_bounds, least)
     yield ClassFound(derived, (*smaller.domain(), *_at_least(smaller, bounds)))
 
 
@@ -151,37 +154,87 @@ def _at_least(model: SizeModel, bounds: Mapping[str, int]) -> list[Condition]:
 
 def _bounds(tracer: Tracer, model: SizeModel, derived: Derived, backend: str) -> dict[str, int]:
     """Smallest value of each size the formulas hold for, where that is not 1."""
+    names = _probed(model)
+    found = {name: _bound(tracer, model, derived, backend, name) for name in names}
+    return {name: bound for name, bound in found.items() if bound > 1}
+
+
+def _probed(model: SizeModel) -> list[str]:
+    known = (*model.fixed, *model.numbers)
+    return [n for n in model.variables if n not in known and not n.startswith("_blocks")]
+
+
+def _bound(
+    tracer: Tracer,
+    model: SizeModel,
+    derived: Derived,
+    backend: str,
+    name: str,
+    above: int | None = None,
+) -> int:
+    """The smallest value of one size that the formulas hold for; they hold at ``above``."""
+
+    def differs(value: int) -> bool:
+        return _holds(tracer, model, derived, backend, {name: value}) is False
+
+    start = _FEW_PASSES if name == derived.trip else 2 if name.startswith("_") else 1
+    value = start = above or start
+    # Upward to where they hold, or down to where they no longer do.
+    while above is None and value < 2 * _FEW_PASSES and differs(value):
+        value += 1
+    if value == start:
+        while value > 1 and not differs(value - 1):
+            value -= 1
+    return value
+
+
+def _bounds_narrowed(
+    tracer: Tracer,
+    model: SizeModel,
+    derived: Derived,
+    backend: str,
+    wider: Derived,
+    wider_bounds: Mapping[str, int],
+    least: Mapping[str, int],
+) -> dict[str, int]:
+    """Like :func:`_bounds`, with fewer runs.
+
+    ``wider_bounds`` are those of the class ``wider`` that this one narrows, ``least`` what other
+    classes leave to this one. All sizes but the number of passes are tried at these at once, upward from there one by one
+    only where the formulas do not hold; those with a bound are then tried below it.
+    """
+    names = _probed(model)
+    corner = {
+        name: max(least.get(name, 1), wider_bounds.get(name, 1))
+        for name in names
+        if name in wider.model.variables and name != derived.trip
+    }
+    corner = {n: v for n, v in corner.items() if model.sample_with(random.Random(v), {n: v})}
+    if not (corner and _holds(tracer, model, derived, backend, corner)):
+        corner = {}
     found: dict[str, int] = {}
-    for name in model.variables:
-        if name in model.fixed or name in model.numbers or name.startswith("_blocks"):
-            continue
-        start = _FEW_PASSES if name == derived.trip else 2 if name.startswith("_") else 1
-        value = start
-        # Upward to where they hold, or down to where they no longer do.
-        while value < 2 * _FEW_PASSES and _differs(tracer, model, derived, backend, name, value):
-            value += 1
-        if value == start:
-            while value > 1 and not _differs(tracer, model, derived, backend, name, value - 1):
-                value -= 1
-        if value > 1:
-            found[name] = value
-    return found
+    for name in names:
+        above = corner.get(name)
+        if above is None or name not in least:
+            above = _bound(tracer, model, derived, backend, name, above)
+        found[name] = max(least.get(name, 1), above)
+    return {name: bound for name, bound in found.items() if bound > 1}
 
 
-def _differs(
-    tracer: Tracer, model: SizeModel, derived: Derived, backend: str, name: str, value: int
-) -> bool:
-    """Whether the module runs with ``name`` = ``value`` and the formulas do not hold there."""
-    sizes = model.sample_with(random.Random(value), name, value)
+def _holds(
+    tracer: Tracer, model: SizeModel, derived: Derived, backend: str, values: Mapping[str, int]
+) -> bool | None:
+    """Whether the formulas hold with some sizes set; None where the module does not run so."""
+    sizes = model.sample_with(random.Random(sum(values.values())), values)
     if sizes is None:
-        return False
+        return None
     try:
         trace = tracer(sizes)
     except ModuleError:
-        return False
+        return None
     run = Run.of(trace, backend)
     if check_run(derived, run) is not None:
-        return True
+        return False
     # A loop of few passes may lack the pass at which a candidate of the peak is alive. Below the
     # peak at these sizes, it would still exceed it at others.
-    return name == derived.trip and not peaks_are_reached(derived, run)
+    return derived.trip not in values or peaks_are_reached(derived, run)

@@ -50,14 +50,14 @@ def test_formulas_are_written_in_the_users_symbols() -> None:
 
 def test_a_size_can_be_set_where_the_class_has_such_sizes(seed: int) -> None:
     rng = random.Random(seed)
-    found = HEADS.sample_with(rng, "n", 1)
+    found = HEADS.sample_with(rng, {"n": 1})
     assert found is not None
     assert found["n"] == 1
-    assert HEADS.sample_with(rng, "d", 1) is None
-    found = HEADS.sample_with(rng, "k", 1)
+    assert HEADS.sample_with(rng, {"d": 1}) is None
+    found = HEADS.sample_with(rng, {"k": 1})
     assert found is not None
     assert found["d"] == found["h"]
-    assert UNEVEN.sample_with(rng, "w", 1) is None  # 1 divides everything
+    assert UNEVEN.sample_with(rng, {"w": 1}) is None  # 1 divides everything
 
 
 @pytest.mark.parametrize(
