@@ -200,8 +200,8 @@ def _bounds_narrowed(
     """Like :func:`_bounds`, with fewer runs.
 
     ``wider_bounds`` are those of the class ``wider`` that this one narrows, ``least`` what other
-    classes leave to this one. All sizes but the number of passes are tried at these at once, upward from there one by one
-    only where the formulas do not hold; those with a bound are then tried below it.
+    classes leave to this one. All sizes but the number of passes are tried at these at once,
+    upward one by one only where the formulas do not hold; those with a bound, also below it.
     """
     names = _probed(model)
     corner = {
