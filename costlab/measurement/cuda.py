@@ -6,12 +6,59 @@ Runs in the worker only, which creates the CUDA context; the parent never does.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 
 from costlab.devices.nvml import process_memory_bytes
+from costlab.measurement.backend import Action, Block, MemoryPeaks
+
+
+class CudaBackend:
+    """Runs on one CUDA device; see :class:`costlab.measurement.backend.Backend`."""
+
+    def __init__(self, device: str) -> None:
+        self._device = torch.device(device)
+        self._properties = torch.cuda.get_device_properties(self._device)
+
+    @property
+    def uuid(self) -> str:
+        return f"GPU-{self._properties.uuid}"
+
+    def time(self, action: Action, calls: int) -> Block:
+        """Events around the calls; the host's time ends when the last call is issued."""
+        host_s = 0.0
+
+        def issue() -> None:
+            nonlocal host_s
+            start = time.perf_counter()
+            for _ in range(calls):
+                action()
+            host_s = time.perf_counter() - start
+
+        return Block(CudaStopwatch(self._device)(issue, 1), host_s)
+
+    def make_cold(self) -> None:
+        """Write a buffer of the size of the L2 cache."""
+        torch.empty(self._properties.L2_cache_size, dtype=torch.uint8, device=self._device).zero_()
+        self.synchronize()
+
+    def synchronize(self) -> None:
+        torch.cuda.synchronize(self._device)
+
+    def peaks(self, action: Action, before_bytes: int) -> MemoryPeaks:
+        """Figures of torch's allocator, which counts what existed before itself."""
+        peak = cuda_peak(action, self._device)
+        return MemoryPeaks(
+            peak.requested_bytes,
+            allocated_bytes=peak.allocated_bytes,
+            reserved_bytes=peak.reserved_bytes,
+            device_bytes=peak.device_bytes,
+            retries=peak.retries,
+            reasons={"device_bytes": peak.device_reason} if peak.device_reason else {},
+        )
 
 
 class CudaStopwatch:

@@ -98,8 +98,7 @@ def _device_reasons(spec: PointSpec, memory: Mapping[str, Any]) -> dict[str, str
         )
     else:
         energy = _("the energy counter is not read")
-        if memory.get("device_reason"):
-            reasons["device_bytes"] = memory["device_reason"]
+    reasons.update(memory.get("reasons", {}))
     if "rss_peak_bytes" in memory and memory["rss_peak_bytes"] is None:
         reasons["rss_peak_bytes"] = _("this system does not report a resident peak (VmHWM)")
     return {**reasons, "energy_j": energy, "power_w": energy}

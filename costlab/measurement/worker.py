@@ -12,12 +12,16 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from costlab.errors import CostLabError
+from costlab.measurement.backend import Backend, open_backend
 from costlab.measurement.memory_errors import is_out_of_memory
 from costlab.measurement.point import PointSpec
-from costlab.measurement.timing import TimingPlan, time_process, wall_clock
+from costlab.measurement.timing import TimingPlan, time_process
+
+if TYPE_CHECKING:
+    from costlab.measurement.program import Runnable
 
 Send = Callable[[Mapping[str, Any]], None]
 
@@ -49,60 +53,42 @@ def _describe(request: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _prepare(request: Mapping[str, Any]) -> Any:
+def _prepare(request: Mapping[str, Any]) -> tuple[PointSpec, Backend, Runnable]:
     import torch
 
     from costlab.measurement.program import build_runnable
 
     spec = PointSpec(**request["spec"])
     torch.set_num_threads(spec.threads)
-    return spec, torch.device(spec.device), build_runnable(spec)
+    return spec, open_backend(spec.device), build_runnable(spec)
 
 
 def _timing(request: Mapping[str, Any]) -> dict[str, Any]:
-    spec, device, runnable = _prepare(request)
-    stopwatch: Any = wall_clock
-    if device.type == "cuda":
-        from costlab.measurement.cuda import CudaStopwatch
+    from costlab.measurement.program import is_sound
 
-        stopwatch = CudaStopwatch(device)
+    spec, backend, runnable = _prepare(request)
     timing = time_process(
         runnable.run,
         TimingPlan(**request["plan"]),
-        stopwatch,
+        lambda action, calls: backend.time(action, calls).device_s,
         runnable.reset if spec.mode == "train" else None,
     )
-    from costlab.measurement.program import is_sound
-
     runnable.reset()
     return {"kind": "timing", "timing": asdict(timing), "sound": is_sound(runnable.run())}
 
 
 def _memory(request: Mapping[str, Any]) -> dict[str, Any]:
-    _spec, device, runnable = _prepare(request)
+    _spec, backend, runnable = _prepare(request)
     # Kernels keep what they set up in their first call; the formula speaks of later ones.
     runnable.run()
     runnable.reset()
-    if device.type == "cuda":
-        from costlab.measurement.cuda import cuda_peak
-
-        peak = cuda_peak(runnable.run, device)
-        return {
-            "kind": "memory", "peak_bytes": peak.requested_bytes,
-            "device_bytes": peak.device_bytes, "device_reason": peak.device_reason,
-            "allocated_bytes": peak.allocated_bytes, "reserved_bytes": peak.reserved_bytes,
-            "retries": peak.retries,
-        }  # fmt: skip
-    from costlab.measurement.memory import allocator_peak
-
-    before = runnable.resident_bytes()
-    return {"kind": "memory", "peak_bytes": before + allocator_peak(runnable.run)}
+    return {"kind": "memory", **asdict(backend.peaks(runnable.run, runnable.resident_bytes()))}
 
 
 def _resident(request: Mapping[str, Any]) -> dict[str, Any]:
     from costlab.measurement.memory import resident_peak_bytes
 
-    _spec, _device, runnable = _prepare(request)
+    _spec, _backend, runnable = _prepare(request)
     kept = runnable.run()
     peak = resident_peak_bytes()
     del kept
