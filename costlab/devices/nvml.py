@@ -1,20 +1,31 @@
-"""NVIDIA GPUs by name, through NVML where its library loads. No CUDA context is made."""
+"""NVIDIA GPUs by identity, through NVML where its library loads. No CUDA context is made."""
 
 from __future__ import annotations
 
-import importlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+
+from costlab.devices.gpu import open_gpu
+from costlab.devices.nvml_session import NvmlFailed, NvmlSession, NvmlUnavailable, text
 
 
 @dataclass(frozen=True, slots=True)
 class Gpu:
-    """Identity of one GPU. ``uuid`` maps it to CUDA's numbering, whose order may differ."""
+    """Identity of one GPU and the settings that change what is measured on it.
+
+    ``uuid`` maps it to CUDA's numbering, whose order may differ. ``power_limit_w`` is the cap that
+    is set, ``mig`` and ``persistence`` whether these modes are on. None is unknown.
+    """
 
     name: str
     uuid: str
     memory_bytes: int | None
     driver: str
+    pci: str | None = None
+    power_limit_w: float | None = None
+    mig: bool | None = None
+    persistence: bool | None = None
 
 
 def list_gpus(nvml: Any = None) -> tuple[tuple[Gpu, ...], str]:
@@ -23,44 +34,38 @@ def list_gpus(nvml: Any = None) -> tuple[tuple[Gpu, ...], str]:
     Args:
         nvml: a module with pynvml's functions; None loads pynvml.
     """
-    if nvml is None:
-        try:
-            nvml = importlib.import_module("pynvml")
-        except ImportError:
-            return (), "the package nvidia-ml-py is not installed"
     try:
-        nvml.nvmlInit()
-    except nvml.NVMLError as error:
-        return (), f"NVML: {error}"
+        session = NvmlSession(nvml)
+    except NvmlUnavailable as unavailable:
+        return (), unavailable.text
     try:
-        driver = _text(nvml.nvmlSystemGetDriverVersion())
+        driver = text(session.call("nvmlSystemGetDriverVersion"))
         gpus = tuple(
-            _identify(nvml, nvml.nvmlDeviceGetHandleByIndex(index), driver)
-            for index in range(nvml.nvmlDeviceGetCount())
+            _identify(session, session.call("nvmlDeviceGetHandleByIndex", index), driver)
+            for index in range(session.call("nvmlDeviceGetCount"))
         )
-    except nvml.NVMLError as error:
-        return (), f"NVML: {error}"
+    except NvmlFailed as failure:
+        return (), session.missing("", "", failure).text
     finally:
-        nvml.nvmlShutdown()
-    return gpus, "" if gpus else "NVML lists no GPU"
+        session.close()
+    return gpus, "" if gpus else NvmlUnavailable("no_gpu").text
 
 
-def _identify(nvml: Any, handle: Any, driver: str) -> Gpu:
+def mig_uuids(session: NvmlSession, handle: Any) -> tuple[str, ...]:
+    """UUIDs of the MIG instances on one card; none where there is no MIG."""
     try:
-        memory_bytes: int | None = int(nvml.nvmlDeviceGetMemoryInfo(handle).total)
-    except nvml.NVMLError:
-        # Unified-memory devices do not support this query.
-        memory_bytes = None
-    return Gpu(
-        name=_text(nvml.nvmlDeviceGetName(handle)),
-        uuid=_text(nvml.nvmlDeviceGetUUID(handle)),
-        memory_bytes=memory_bytes,
-        driver=driver,
-    )
-
-
-def _text(value: str | bytes) -> str:
-    return value.decode() if isinstance(value, bytes) else value
+        count = session.call("nvmlDeviceGetMaxMigDeviceCount", handle)
+    except NvmlFailed:
+        return ()
+    uuids = []
+    for index in range(count):
+        try:
+            instance = session.call("nvmlDeviceGetMigDeviceHandleByIndex", handle, index)
+            uuids.append(text(session.call("nvmlDeviceGetUUID", instance)))
+        except NvmlFailed:
+            # Fewer instances exist than the card can have.
+            continue
+    return tuple(uuids)
 
 
 def process_memory_bytes(uuid: str, pid: int, nvml: Any = None) -> tuple[int | None, str]:
@@ -68,25 +73,32 @@ def process_memory_bytes(uuid: str, pid: int, nvml: Any = None) -> tuple[int | N
 
     In a container NVML may list the host's process ids, among which ``pid`` is not found.
     """
-    if nvml is None:
-        try:
-            nvml = importlib.import_module("pynvml")
-        except ImportError:
-            return None, "the package nvidia-ml-py is not installed"
     try:
-        nvml.nvmlInit()
-    except nvml.NVMLError as error:
-        return None, f"NVML: {error}"
+        reader = open_gpu(uuid, nvml)
+    except NvmlUnavailable as unavailable:
+        return None, unavailable.text
     try:
-        handle = nvml.nvmlDeviceGetHandleByUUID(uuid)
-        processes = nvml.nvmlDeviceGetComputeRunningProcesses(handle)
-    except nvml.NVMLError as error:
-        return None, f"NVML: {error}"
+        reading = reader.process_memory(pid)
     finally:
-        nvml.nvmlShutdown()
-    for process in processes:
-        if process.pid == pid:
-            if process.usedGpuMemory is None:
-                return None, "the driver does not report memory by process"
-            return int(process.usedGpuMemory), ""
-    return None, "NVML does not list this process (process ids of the host in a container)"
+        reader.close()
+    return None if reading.value is None else int(reading.value), reading.text
+
+
+def _identify(session: NvmlSession, handle: Any, driver: str) -> Gpu:
+    def known(convert: Callable[[Any], Any], function: str, *arguments: Any) -> Any:
+        try:
+            return convert(session.call(function, handle, *arguments))
+        except NvmlFailed:
+            return None
+
+    return Gpu(
+        name=text(session.call("nvmlDeviceGetName", handle)),
+        uuid=text(session.call("nvmlDeviceGetUUID", handle)),
+        # Unified-memory devices do not support this query.
+        memory_bytes=known(lambda info: int(info.total), "nvmlDeviceGetMemoryInfo"),
+        driver=driver,
+        pci=known(lambda info: text(info.busId).lower(), "nvmlDeviceGetPciInfo"),
+        power_limit_w=known(lambda mw: mw / 1000, "nvmlDeviceGetPowerManagementLimit"),
+        mig=known(lambda modes: bool(modes[0]), "nvmlDeviceGetMigMode"),
+        persistence=known(bool, "nvmlDeviceGetPersistenceMode"),
+    )
