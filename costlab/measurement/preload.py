@@ -9,7 +9,7 @@ import importlib
 _MODULES = (
     "torch.fx.experimental.symbolic_shapes",
     "costlab.measurement.cpu",
-    "costlab.measurement.program",
+    "costlab.measurement.timed_pass",
 )
 
 
