@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.devices.compiler import compiler
+
 settings.register_profile("costlab", deadline=None, print_blob=True)
 settings.load_profile("costlab")
 
@@ -19,9 +21,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.option.hypothesis_seed = str(random.SystemRandom().randrange(2**32))
 
 
-def pytest_report_header(config: pytest.Config) -> str:
-    """Print the seed and how to repeat the run."""
-    return f"seed: repeat with --hypothesis-seed={config.option.hypothesis_seed}"
+def pytest_report_header(config: pytest.Config) -> list[str]:
+    """Print the seed and how to repeat the run, and what this machine's tests leave out."""
+    lines = [f"seed: repeat with --hypothesis-seed={config.option.hypothesis_seed}"]
+    if compiler() is None:
+        lines.append("no C compiler on Linux: tests/devices/test_library.py is not collected")
+    return lines
 
 
 @pytest.fixture

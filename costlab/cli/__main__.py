@@ -22,6 +22,7 @@ from costlab.cli import (
     import_run,
     list,
     map,
+    monitor,
     predict,
     profile,
     report,
@@ -46,6 +47,7 @@ COMMANDS = (
     runs,
     export,
     import_run,
+    monitor,
     doctor,
 )
 """The commands in the order in which ``--help`` names them."""

@@ -59,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _checks() -> Iterator[Check]:
+    from costlab.cli.doctor_hardware import hardware_checks
     from costlab.devices import fingerprint
 
     environment = fingerprint()
@@ -66,7 +67,7 @@ def _checks() -> Iterator[Check]:
     yield _torch(environment)
     yield _processor(environment)
     yield _memory(environment)
-    yield _gpu(environment)
+    yield from hardware_checks(environment)
     yield _home()
     yield _calibration()
     yield from _app()
@@ -128,19 +129,6 @@ def _memory(environment: Environment) -> Check:
     if limit < _LEAST_MEMORY:
         return Check(_("memory"), WARN, found, _("large sizes will not fit; keep b and n small"))
     return Check(_("memory"), PASS, found)
-
-
-def _gpu(environment: Environment) -> Check:
-    if not environment.gpus:
-        reason = environment.reasons.get("gpus", _("none"))
-        return Check("GPU", PASS, _("none usable ({reason}); CPU only").format(reason=reason))
-    names = ", ".join(f"{gpu.name} (driver {gpu.driver})" for gpu in environment.gpus)
-    if environment.torch and environment.torch.endswith("+cpu"):
-        return Check(
-            "GPU", WARN, _("{names}, but this torch has no CUDA").format(names=names),
-            _("install a CUDA build of torch: https://pytorch.org/get-started/locally"),
-        )  # fmt: skip
-    return Check("GPU", PASS, names)
 
 
 def _home() -> Check:

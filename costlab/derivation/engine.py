@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from costlab.algebra import Expr, Size, as_expr, sum_range, total
@@ -323,13 +323,22 @@ def check_run(derived: Derived, run: Run) -> str | None:
     return None
 
 
+def peaks_are_reached(derived: Derived, run: Run) -> bool:
+    """Whether every candidate of the peak is what a run holds at one of its operators."""
+    sizes = {**run.trace.sizes, "threads": 1}
+    held = set(_live(run))
+    return all(as_number(candidate, sizes) in held for candidate in derived.peaks)
+
+
 def live_peak(run: Run) -> float | int:
     """Most bytes alive at one operator of a run, kernel scratch included (one thread)."""
-    scratch = (
-        as_number(p.cost.scratch_bytes, {"threads": 1}) if p.cost is not None else 0
-        for p in run.priced
-    )
-    return max((a + b for a, b in zip(run.trace.live_bytes(), scratch, strict=True)), default=0)
+    return max(_live(run), default=0)
+
+
+def _live(run: Run) -> Iterator[float | int]:
+    for alive, priced in zip(run.trace.live_bytes(), run.priced, strict=True):
+        cost = priced.cost
+        yield alive + (as_number(cost.scratch_bytes, {"threads": 1}) if cost is not None else 0)
 
 
 def quantity_total(steps: Sequence[Step], name: str) -> Size:

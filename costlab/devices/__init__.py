@@ -1,4 +1,4 @@
-"""What machine this is and how it is doing: fingerprint, readings, and their judgement. No torch."""
+"""What machine this is and how it is doing: fingerprint, readings, judgement. No torch."""
 
 from costlab.devices.environment import Environment, fingerprint
 from costlab.devices.nvml import Gpu

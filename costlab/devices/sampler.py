@@ -38,7 +38,7 @@ class Sampler:
     Args:
         reads: what to call, such as ``GpuReader.read``; a trace that ends is no longer called.
         period_s: time between the starts of two rounds.
-        on_sample: called in the thread with each sample.
+        on_round: called in the thread with the samples of each round.
         keep: whether :attr:`samples` keeps them.
 
     An exception in the thread is raised by :meth:`stop`.
@@ -56,14 +56,14 @@ class Sampler:
         reads: Sequence[Callable[[], Sample]],
         *,
         period_s: float = 0.1,
-        on_sample: Callable[[Sample], object] | None = None,
+        on_round: Callable[[tuple[Sample, ...]], object] | None = None,
         keep: bool = True,
     ) -> None:
         if period_s <= 0:
             raise ValueError(f"a period of {period_s} s is not positive")
         self._reads = list(reads)
         self._period_s = period_s
-        self._on_sample = on_sample
+        self._on_round = on_round
         self._keep = keep
         self._samples: list[Sample] = []
         self._count = self._missed = 0
@@ -99,7 +99,7 @@ class Sampler:
         """Take one last round, end the thread, and return all samples.
 
         Raises:
-            Exception: what a reader or ``on_sample`` raised in the thread.
+            Exception: what a reader or ``on_round`` raised in the thread.
         """
         self._ended.set()
         self._thread.join()
@@ -138,16 +138,16 @@ class Sampler:
 
     def _round(self) -> None:
         wall_s, cpu_s = time.perf_counter(), time.thread_time()
+        samples = []
         for read in list(self._reads):
             try:
-                sample = read()
+                samples.append(read())
             except TraceEnded:
                 self._reads.remove(read)
-                continue
-            self._count += 1
-            if self._keep:
-                self._samples.append(sample)
-            if self._on_sample is not None:
-                self._on_sample(sample)
+        self._count += len(samples)
+        if self._keep:
+            self._samples.extend(samples)
+        if self._on_round is not None and samples:
+            self._on_round(tuple(samples))
         self._wall_s += time.perf_counter() - wall_s
         self._cpu_s += time.thread_time() - cpu_s

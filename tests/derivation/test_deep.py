@@ -13,6 +13,7 @@ from costlab.derivation.totals import COUNTED
 from costlab.derivation.work import SourceTracer, tracing
 from costlab.formulas.record import Derivation
 from costlab.sources.resolve import resolve
+from tests.derivation.programs import derived
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CONFIGS = Path(__file__).parents[1] / "data" / "hf"
@@ -48,9 +49,19 @@ def test_96_equal_layers_in_the_code(mode: str) -> None:
 
 
 def test_96_blocks_by_a_size() -> None:
-    derivation = costlab.derive("transformer_block", mode="train")
+    derivation = derived("arch transformer_block", "train")
 
     _check(derivation, "transformer_block", {"b": 2, "n": 5, "d": 6, "h": 3, "f": 11, "L": 96})
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("few", [{"b": 5, "n": 33}, {"b": 1, "n": 2}], ids=["some", "two"])
+def test_few_wide_blocks(layers: int, few: dict[str, int]) -> None:
+    """With few passes the peak is at a pass that longer runs do not peak at."""
+    derivation = derived("arch transformer_block", "train")
+    wide = {"d": 259, "h": 7, "f": 545}
+
+    _check(derivation, "transformer_block", {**few, **wide, "L": layers})
 
 
 @pytest.mark.parametrize("name", ["llama", "bert", "gpt2"])

@@ -8,8 +8,7 @@ from costlab.algebra import as_expr
 from costlab.formulas.record import QUANTITIES
 from costlab.formulas.text import parse
 from tests.derivation.programs import FACTORIES, counts, derived, formulas_at, run_of
-from tests.derivation.test_totals import train_truth
-from tests.reference.modules13 import TRUTH, USEFUL
+from tests.reference.modules13 import TRUTH, USEFUL, train_truth
 
 EVERYDAY = [
     "linear", "attention_eager", "attention_causal", "lstm", "gru", "linear_attention", "ssm_scan",

@@ -13,29 +13,17 @@ from costlab.graph import Call, TensorSpec
 from costlab.sources.program import prepare, program_from
 from costlab.trace.records import OpRecord
 from tests.derivation.programs import FACTORIES, priced, run_of, traced
-from tests.reference.modules13 import TRUTH, USEFUL
+from tests.reference.modules13 import TRUTH, USEFUL, train_truth
 
 SIZES = [
     {"b": 2, "n": 7, "d": 12, "h": 2, "s": 3},
     {"b": 3, "n": 10, "d": 20, "h": 4, "s": 5},
 ]
-FUSED = ("attention_sdpa", "attention_causal", "mha", "encoder_layer_eval", "encoder_layer_train")
-GATES = {"rnn": 1, "gru": 3, "lstm": 4}
 
 
 def given(name: str, sizes: dict[str, int]) -> dict[str, int]:
     """The sizes that a factory takes."""
     return {key: sizes[key] for key in inspect.signature(FACTORIES[name]).parameters}
-
-
-def train_truth(name: str) -> str:
-    """Each product costs two in the backward pass; a fused core recomputes half of itself more.
-
-    A recurrence's first step has no gradient into its initial state.
-    """
-    extra = "+ 2*b*n**2*d" if name in FUSED else ""
-    less = f"- {2 * GATES[name]}*b*d**2" if name in GATES else ""
-    return f"3*({TRUTH[name]}) {extra} {less}"
 
 
 @pytest.mark.parametrize("grad", [False, True], ids=["no grad", "grad"])

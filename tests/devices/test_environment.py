@@ -14,6 +14,7 @@ import pytest
 from costlab.devices import Cache, Environment, fingerprint
 from costlab.devices.limits import Limits, cgroup_limits
 from costlab.devices.processor import cpu_caches, cpu_model
+from tests.devices.fake_nvml import UUIDS, loaded
 
 
 def test_fingerprint_is_stable_and_survives_json() -> None:
@@ -23,6 +24,41 @@ def test_fingerprint_is_stable_and_survives_json() -> None:
     assert fingerprint().id == environment.id
     assert again == environment
     assert again.id == environment.id
+
+
+def test_gpus_of_the_fingerprint_survive_json_and_enter_the_id() -> None:
+    """Settings that change what is measured make another environment; live values are not in it."""
+    with loaded("mig=1"):
+        with_mig = fingerprint()
+    with loaded():
+        environment = fingerprint()
+
+    assert [gpu.uuid for gpu in environment.gpus] == list(UUIDS)
+    assert Environment.from_json(json.loads(json.dumps(environment.to_json()))) == environment
+    assert with_mig.id != environment.id
+    for field, value in (("power_limit_w", 500.0), ("persistence", False), ("driver", "581.1")):
+        changed = dataclasses.replace(environment.gpus[1], **{field: value})  # type: ignore[arg-type]
+        gpus = (environment.gpus[0], changed)
+        assert dataclasses.replace(environment, gpus=gpus).id != environment.id
+
+
+def test_a_record_from_before_a_field_existed_is_read() -> None:
+    data = fingerprint().to_json()
+    data["gpus"] = [{"name": "A", "uuid": "GPU-1", "memory_bytes": 5, "driver": "570"}]
+
+    assert Environment.from_json(data).gpus[0].power_limit_w is None
+
+
+@pytest.mark.parametrize("variable", ["LD_PRELOAD", "MALLOC_ARENA_MAX", "OMP_NUM_THREADS"])
+def test_variables_that_change_what_is_measured_enter_the_id(
+    variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(variable, raising=False)
+    before = fingerprint()
+    monkeypatch.setenv(variable, "3")
+
+    assert fingerprint().variables[variable] == "3"
+    assert fingerprint().id != before.id
 
 
 def test_fingerprint_agrees_with_the_system() -> None:

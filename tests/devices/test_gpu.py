@@ -6,6 +6,8 @@ shared object where a C compiler is.
 
 from __future__ import annotations
 
+import sys
+
 import pynvml
 import pytest
 
@@ -143,7 +145,7 @@ def test_no_gpu_at_all_says_why(text: str, reason: str) -> None:
 
 def test_a_missing_binding_says_which_package() -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setitem(__import__("sys").modules, "pynvml", None)
+        patch.setitem(sys.modules, "pynvml", None)
         with pytest.raises(NvmlUnavailable) as caught:
             open_gpus()
 

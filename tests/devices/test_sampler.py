@@ -40,12 +40,12 @@ def test_ticks_do_not_drift() -> None:
     enough = threading.Event()
     times: list[float] = []
 
-    def note(sample: Sample) -> None:
-        times.append(sample.time_s)
+    def note(samples: tuple[Sample, ...]) -> None:
+        times.append(samples[0].time_s)
         if len(times) == 8:
             enough.set()
 
-    with Sampler([reader_of()], period_s=0.02, on_sample=note, keep=False) as sampler:
+    with Sampler([reader_of()], period_s=0.02, on_round=note, keep=False) as sampler:
         assert enough.wait(10)
 
     assert sampler.samples == ()
@@ -74,11 +74,11 @@ def test_its_own_cost_is_measured_and_it_does_not_spin() -> None:
     enough = threading.Event()
     seen = itertools.count(1)
 
-    def note(_sample: Sample) -> None:
+    def note(_samples: tuple[Sample, ...]) -> None:
         if next(seen) == 5:
             enough.set()
 
-    with Sampler([reader_of()], period_s=0.04, on_sample=note) as sampler:
+    with Sampler([reader_of()], period_s=0.04, on_round=note) as sampler:
         assert enough.wait(10)
 
     cost = sampler.cost
@@ -91,7 +91,7 @@ def test_stop_takes_a_last_sample() -> None:
     first = threading.Event()
     read = reader_of()
 
-    with Sampler([read], period_s=600, on_sample=lambda _: first.set()) as sampler:
+    with Sampler([read], period_s=600, on_round=lambda _: first.set()) as sampler:
         assert first.wait(10)
 
     assert len(sampler.samples) == 2

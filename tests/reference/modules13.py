@@ -165,3 +165,16 @@ TRUTH = {
     "ssm_scan": "4*b*n*d*s",
 }
 USEFUL = {"attention_causal": "8*b*n*d**2 + 2*b*n*(n + 1)*d"}
+_FUSED = ("attention_sdpa", "attention_causal", "mha", "encoder_layer_eval", "encoder_layer_train")
+_GATES = {"rnn": 1, "gru": 3, "lstm": 4}
+
+
+def train_truth(name: str) -> str:
+    """Matmul FLOP of forward and backward: each product costs two in the backward pass.
+
+    A fused core recomputes its scores, half of what it does forward. A recurrence's first step
+    has no gradient into its initial state.
+    """
+    extra = "+ 2*b*n**2*d" if name in _FUSED else ""
+    less = f"- {2 * _GATES[name]}*b*d**2" if name in _GATES else ""
+    return f"3*({TRUTH[name]}) {extra} {less}"
