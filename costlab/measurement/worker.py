@@ -119,9 +119,22 @@ def _energy(request: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def _path(request: Mapping[str, Any]) -> dict[str, Any]:
+    """One way of timing by itself: ``path`` of the request is one of ``cuda_paths.PATHS``."""
+    from costlab.measurement.cuda_paths import time_path
+    from costlab.measurement.program import is_sound
+
+    _spec, backend, runnable = _prepare(request)
+    for _call in range(request["warm_calls"]):
+        runnable.reset()
+        sound = is_sound(runnable.run())
+    times = time_path(backend, request["path"], runnable.run, runnable.reset, request["samples"])
+    return {"kind": "path", **asdict(times), "sound": sound, "uuid": backend.uuid}
+
+
 _PASSES = {
     "describe": _describe, "timing": _timing, "memory": _memory, "resident": _resident,
-    "energy": _energy,
+    "energy": _energy, "path": _path,
 }  # fmt: skip
 
 
