@@ -95,8 +95,11 @@ def measure(
     with contextlib.ExitStack() as stack:
         if workers is None:
             workers = stack.enter_context(open_workers(device, threads))
-        run = _Run(spec, workers, plan or TimingPlan(), timeout_s, budget_s, progress, cancelled)
-        run.measure(repeats, resident)
+        run = Measuring(
+            spec, workers, plan or TimingPlan(), timeout_s, budget_s, progress, cancelled
+        )
+        for _next in run.steps(repeats, resident):
+            pass
     return run.result()
 
 
@@ -128,16 +131,23 @@ def _request(kind: str, spec: PointSpec) -> dict[str, Any]:
     return {"pass": kind, "spec": data}
 
 
-class _Run:
-    """The passes of one point and what they have brought so far."""
+class Measuring:
+    """The passes of one point and what they have brought so far.
+
+    A sweep takes the :meth:`steps` of several points in turns. ``fresh`` are the workers of the
+    resident pass; by default new interpreters.
+    """
 
     def __init__(
         self, spec: PointSpec, workers: Workers, plan: TimingPlan, timeout_s: float,
-        budget_s: float | None, progress: Progress | None, cancelled: Cancelled | None,
+        budget_s: float | None, progress: Progress | None = None,
+        cancelled: Cancelled | None = None, fresh: Workers | None = None,
     ) -> None:  # fmt: skip
         self._spec = spec
         self._code = ""
+        self._environment = fingerprint().id
         self._workers = workers
+        self._fresh = fresh or SpawnedWorkers(spec.threads)
         self._plan = plan
         self._timeout_s = timeout_s
         self._end = None if budget_s is None else time.monotonic() + budget_s
@@ -149,24 +159,41 @@ class _Run:
         self._memory: dict[str, Any] = {}
         self._reasons: dict[str, str] = {}
 
-    def measure(self, repeats: int, resident: bool) -> None:
-        """Describe, time in one process, take the memory passes, then time in the others."""
+    @property
+    def digest(self) -> str:
+        """Content hash of the point, final once the "describe" pass is done."""
+        return self._spec.digest(self._code, self._environment)
+
+    def steps(self, repeats: int, resident: bool) -> Iterator[str]:
+        """Describe, time in one process, take the memory passes, then time in the others.
+
+        Yields:
+            The name of the pass that the next step runs, before it runs.
+
+        Raises:
+            InputError, SizeError, ModuleError: as :func:`measure` does.
+        """
+        yield "describe"
         described = self._run("describe", self._workers)
         if described.status != "ok":
             self._failure = described
             return
         self._spec = replace(self._spec, sizes=described.message["sizes"])
         self._code = described.message["code"]
+        yield "timing"
         if not self._time(0, repeats):
             return
+        yield "memory"
         self._progress(_("measuring peak memory"), 1 / (repeats + 2))
         self._measure_memory("memory", self._workers)
         if resident:
+            yield "resident"
             self._progress(_("measuring resident memory"), 2 / (repeats + 2))
-            self._measure_memory("resident", SpawnedWorkers(self._spec.threads))
+            self._measure_memory("resident", self._fresh)
         else:
             self._reasons["rss_peak_bytes"] = _("not asked for")
         while not self._enough(repeats):
+            yield "timing"
             if not self._time(len(self._timings), repeats):
                 break
         self._progress(_("done"), 1.0)
@@ -215,12 +242,11 @@ class _Run:
 
     def result(self) -> PointResult:
         """The point with its status, flags and reasons."""
-        environment = fingerprint().id
         spec = self._spec
         verdict = judge(spec, self._timings, self._sound, self._failure, self._memory)
         medians = tuple(timing.median_s for timing in self._timings)
         return PointResult(
-            point=spec.digest(self._code, environment),
+            point=self.digest,
             architecture=spec.target,
             mode=spec.mode,
             dtype=spec.dtype,
@@ -228,7 +254,7 @@ class _Run:
             sizes=spec.sizes,
             threads=spec.threads,
             status=verdict.status,
-            environment=environment,
+            environment=self._environment,
             time_s=verdict.time_s,
             time_interval_s=verdict.interval_s,
             samples=medians,
