@@ -100,6 +100,7 @@ class PointResult:
         rss_peak_bytes: highest resident size (VmHWM) of a fresh process, runtime included.
         device_bytes: what the driver had given the process on the device.
         processes: raw samples per process.
+        timed_at: when each timed process ended, in seconds since the epoch (in a sweep).
     """
 
     point: str
@@ -123,6 +124,7 @@ class PointResult:
     reasons: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     processes: tuple[ProcessTiming, ...] = ()
+    timed_at: tuple[float, ...] = ()
     run: str = ""
 
     def to_json(self, *, raw: bool = False) -> dict[str, Any]:
@@ -135,11 +137,12 @@ class PointResult:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PointResult:
         """Inverse of :meth:`to_json` (with or without raw samples)."""
-        fields = {key: value for key, value in data.items() if key not in ("schema", "kind")}
+        other = ("schema", "kind", "asked")  # what the store adds
+        fields = {key: value for key, value in data.items() if key not in other}
         interval = fields.get("time_interval_s")
         fields["time_interval_s"] = (interval[0], interval[1]) if interval else None
-        for name in ("samples", "flags"):
-            fields[name] = tuple(fields[name])
+        for name in ("samples", "flags", "timed_at"):
+            fields[name] = tuple(fields.get(name, ()))
         fields["processes"] = tuple(
             ProcessTiming(**{**process, "samples_s": tuple(process["samples_s"])})
             for process in fields.get("processes", ())
