@@ -14,32 +14,26 @@ from __future__ import annotations
 import argparse
 import contextlib
 import json
-import os
 import random
-import subprocess
+import signal
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-from benchmarks.kill_worker import FakeWorkers
-from costlab.devices import fingerprint
+from benchmarks.killed_sweep import READY, RUN, started
 from costlab.measurement.timing import TimingPlan
 from costlab.store import Store
-from costlab.sweep import SweepPlan, expand, run_sweep
+from costlab.sweep import SweepPlan, expand
 from costlab.sweep.failures import has_failed
-from costlab.sweep.run import WorkerPair, open_pair
 
 KINDS = ("parent", "store", "child")
-_RUN = "r"
-_READY = "ready"
 _GONE_S = 5.0
 _BRIEF = TimingPlan(warmup_s=0.02, min_samples=3, min_time_s=0.01, max_time_s=0.05)
 _FACTORY = """
@@ -62,19 +56,13 @@ class Tally:
     changed: int = 0
     duplicated: int = 0
     different: int = 0
+    broken: int = 0
     orphans: int = 0
 
     @property
     def sound(self) -> bool:
         """Whether nothing went wrong."""
         return not (self.lost or self.changed or self.duplicated or self.different or self.orphans)
-
-
-@contextmanager
-def open_fake(_device: str, _threads: int) -> Iterator[WorkerPair]:
-    """Workers that measure nothing."""
-    workers = FakeWorkers()
-    yield workers, workers
 
 
 class Trial:
@@ -92,44 +80,43 @@ class Trial:
 
     def kill(self, kind: str, delay_s: float) -> bool:
         """Start or resume the sweep and kill it after ``delay_s``; False if it ended before."""
-        with _started(self._store, self._plan, self._real) as sweep:
+        with started(self._store, self._plan, self._real) as (sweep, heard):
             struck = _strike(psutil.Process(sweep.pid), kind, delay_s, self._store)
-            if struck is None:
-                self._hear(sweep)
-                return False
-            self._tally.kills[kind] += 1
-            if kind == "child":
-                # The sweep goes on without it; that is for the next kill to end.
-                self._hear(sweep)
-            else:
-                sweep.wait()
-                self._hear(sweep)
-                self._tally.orphans += _left_running(struck)
+            if struck is not None:
+                self._tally.kills[kind] += 1
+            # Without the process that measured, the sweep goes on and must come to its end.
+            sweep.join()
+            self._tally.broken += sweep.exitcode != (
+                -signal.SIGKILL if kind != "child" and struck is not None else 0
+            )
+            self._hear(heard)
+            self._tally.orphans += _left_running(struck or [])
         self._check()
-        return True
+        return struck is not None
 
     def complete(self) -> None:
         """Let the sweep end, measure failed points again, and compare with an unbroken one."""
-        with _started(self._store, self._plan, self._real, retry=True) as sweep:
-            self._hear(sweep)
+        with started(self._store, self._plan, self._real, retry=True) as (sweep, heard):
+            sweep.join()
+            self._tally.broken += sweep.exitcode != 0
+            self._hear(heard)
         self._check()
         found = _results(self._store, self._real)
         self._tally.sweeps += 1
         self._tally.points += len(found)
         self._tally.different += len(self._expected.items() ^ found.items())
 
-    def _hear(self, sweep: subprocess.Popen[str]) -> None:
+    def _hear(self, heard: Path) -> None:
         """Note what the sweep has acknowledged; a line it was killed in does not count."""
-        said, _errors = sweep.communicate()
-        for line in said.splitlines(keepends=True):
-            if line.endswith("\n"):
+        for line in heard.read_bytes().removeprefix(READY).splitlines(keepends=True):
+            if line.endswith(b"\n"):
                 self._acknowledged.add(_text(json.loads(line)))
 
     def _check(self) -> None:
         """Compare the store with what was acknowledged."""
         with Store(self._store) as store:
-            history = store.points(_RUN, history=True)
-            latest = {point["point"]: _text(point) for point in store.points(_RUN)}
+            history = store.points(RUN, history=True)
+            latest = {point["point"]: _text(point) for point in store.points(RUN)}
         sound = Counter(point["point"] for point in history if not has_failed(point))
         everything = {_text(point) for point in history}
         self._tally.failed = max(self._tally.failed, len(history) - sound.total())
@@ -150,7 +137,7 @@ def _text(point: dict[str, Any]) -> str:
 def _results(path: Path, real: bool) -> dict[str, str]:
     """What a sweep must give whether it was killed or not, by point."""
     with Store(path) as store:
-        points = store.points(_RUN)
+        points = store.points(RUN)
     if real:
         # Times differ from run to run; which points there are and what they take up does not.
         kept = ("sizes", "mode", "threads", "peak_bytes")
@@ -161,31 +148,6 @@ def _results(path: Path, real: bool) -> dict[str, str]:
             for point in points
         }
     return {point["point"]: _text({**point, "timed_at": None}) for point in points}
-
-
-@contextmanager
-def _started(
-    store: Path, plan: SweepPlan, real: bool, *, retry: bool = False
-) -> Iterator[subprocess.Popen[str]]:
-    """A process that runs or resumes the sweep and prints every point it acknowledges."""
-    command = [sys.executable, "-m", "benchmarks.kills", "--sweep", str(store)]
-    command += ["--plan", json.dumps(plan.to_json())]
-    command += ["--measure"] * real + ["--retry"] * retry
-    root = str(Path(__file__).parents[1])
-    path = os.pathsep.join(filter(None, (root, os.environ.get("PYTHONPATH", ""))))
-    process = subprocess.Popen(
-        command, stdout=subprocess.PIPE, text=True, env={**os.environ, "PYTHONPATH": path}
-    )
-    assert process.stdout is not None
-    try:
-        # A kill amid imports would show nothing.
-        if process.stdout.readline().strip() != _READY:
-            raise RuntimeError("the sweep did not start")
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-        process.stdout.close()
 
 
 def _strike(
@@ -249,8 +211,8 @@ def _left_running(processes: Sequence[psutil.Process]) -> int:
 def unbroken(folder: Path, plan: SweepPlan, real: bool) -> dict[str, str]:
     """The results of the sweep that nobody disturbs."""
     path = folder / f"unbroken-{real}.sqlite"
-    with _started(path, plan, real) as sweep:
-        sweep.communicate()
+    with started(path, plan, real) as (sweep, _heard):
+        sweep.join()
     return _results(path, real)
 
 
@@ -263,7 +225,7 @@ def run(kills: int, real: int, seed: int) -> Tally:
         factory = folder / "mine.py"
         factory.write_text(_FACTORY)
         for measured, count in ((False, kills - real), (True, real)):
-            target, sizes = (f"{factory}:double", 4) if measured else ("fake", 12)
+            target, sizes = (f"{factory}:double", 4) if measured else ("fake", 8)
             points = expand([target], {"n": [3 + 2 * place for place in range(sizes)]})
             plan = SweepPlan(points, seed, resident=not measured, timing=_BRIEF, block=6)
             expected = unbroken(folder, plan, measured) if count else {}
@@ -274,19 +236,10 @@ def run(kills: int, real: int, seed: int) -> Tally:
                 trial = Trial(home, plan, measured, expected, tally)
                 for _kill in range(min(rng.randint(2, 6), last - tally.kills.total())):
                     kind = KINDS[tally.kills.total() % len(KINDS)]
-                    if not trial.kill(kind, rng.uniform(0, 8.0 if measured else 1.0)):
+                    if not trial.kill(kind, rng.uniform(0, 8.0 if measured else 0.6)):
                         break
                 trial.complete()
     return tally
-
-
-def _sweep(path: Path, plan: SweepPlan, real: bool, retry: bool) -> None:
-    opener = open_pair if real else open_fake
-    with Store(path) as store:
-        store.start_run(_RUN, plan.to_json(), fingerprint().to_json())
-        print(_READY, flush=True)
-        for result in run_sweep(plan, store, _RUN, retry_failed=retry, opener=opener):
-            print(json.dumps(result.to_json(raw=True)), flush=True)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -295,22 +248,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--real", type=int, default=10, help="kills of sweeps that measure")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
-    parser.add_argument("--sweep", type=Path, help=argparse.SUPPRESS)
-    parser.add_argument("--plan", help=argparse.SUPPRESS)
-    parser.add_argument("--measure", action="store_true", help=argparse.SUPPRESS)
-    parser.add_argument("--retry", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args(argv)
-    if args.sweep:
-        plan = SweepPlan.from_json(json.loads(args.plan))
-        _sweep(args.sweep, plan, args.measure, args.retry)
-        return 0
     start = time.monotonic()
     tally = run(args.kills, args.real, args.seed)
     kinds = ", ".join(f"{tally.kills[kind]} of the {kind}" for kind in KINDS)
     print(f"seed {args.seed}: {tally.kills.total()} kills ({kinds}) over {tally.sweeps} sweeps")
     print(f"{tally.points} points complete, {tally.lost} lost, {tally.changed} changed, "
           f"{tally.duplicated} duplicated, {tally.different} unlike an unbroken sweep's, "
-          f"{tally.orphans} processes left running; {time.monotonic() - start:.0f} s")  # fmt: skip
+          f"{tally.broken} sweeps broken off, {tally.orphans} processes left running; "
+          f"{time.monotonic() - start:.0f} s")  # fmt: skip
     return 0 if tally.sound else 1
 
 

@@ -133,9 +133,9 @@ def _summarise(args: argparse.Namespace, store: Store, run: str, counts: Counter
 def drift_text(drift: OrderDrift) -> str:
     """One line about a drift that was found."""
     return _(
-        "times changed by {change:+.0%} from the first to the last process of the run: the "
+        "times changed by {change:+.0f} % from the first to the last process of the run: the "
         "machine did not stay the same"
-    ).format(change=drift.change)
+    ).format(change=100 * drift.change)
 
 
 class _Clock:

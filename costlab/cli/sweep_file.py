@@ -73,8 +73,10 @@ def _read(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(_("cannot read the sweep"), given=f"{path}: {error}") from error
     data = dict(_entry(path, key, value) for key, value in raw.items())
-    if not data.get("targets"):
-        raise InputError(_("the sweep names no targets"), given=f"{path}: targets")
+    data.setdefault("targets", [])
+    for key in _LISTS:
+        if not data.get(key, [True]):
+            raise InputError(_("a sweep needs at least one of these"), given=f"{path}: {key}")
     return data
 
 
@@ -97,7 +99,7 @@ def _entry(path: Path, key: str, value: Any) -> tuple[str, Any]:
 
 def _sizes(path: Path, name: str, value: Any) -> tuple[int, ...]:
     values = value if isinstance(value, list) else [value]
-    if any(type(item) not in (int, str) for item in values):
+    if not values or any(type(item) not in (int, str) for item in values):
         raise _wrong(path, f"sizes.{name}", value, _('256, "256:4k:x2" or a list of them'))
     with _in_file(path, f"sizes.{name}"):
         found = [size for item in values for size in parse_values(str(item), name)]

@@ -135,17 +135,17 @@ class Measuring:
     """The passes of one point and what they have brought so far.
 
     A sweep takes the :meth:`steps` of several points in turns. ``fresh`` are the workers of the
-    resident pass, by default new interpreters, and ``environment`` the id of this one.
+    resident pass; by default new interpreters.
     """
 
     def __init__(
         self, spec: PointSpec, workers: Workers, plan: TimingPlan, timeout_s: float,
         budget_s: float | None, progress: Progress | None = None,
-        cancelled: Cancelled | None = None, fresh: Workers | None = None, environment: str = "",
+        cancelled: Cancelled | None = None, fresh: Workers | None = None,
     ) -> None:  # fmt: skip
         self._spec = spec
         self._code = ""
-        self._environment = environment or fingerprint().id
+        self._environment = fingerprint().id
         self._workers = workers
         self._fresh = fresh or SpawnedWorkers(spec.threads)
         self._plan = plan
@@ -163,11 +163,6 @@ class Measuring:
     def spec(self) -> PointSpec:
         """The point, with every size filled in once the "describe" pass is done."""
         return self._spec
-
-    @property
-    def environment(self) -> str:
-        """The id of the environment it is measured in."""
-        return self._environment
 
     @property
     def digest(self) -> str:

@@ -60,7 +60,7 @@ def run_sweep(
     retry_failed: bool = False,
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
-    opener: Opener = open_pair,
+    opener: Opener | None = None,
 ) -> Iterator[PointResult]:
     """Measure the points of ``plan`` that ``run`` does not hold yet.
 
@@ -77,7 +77,7 @@ def run_sweep(
         retry_failed: measure points again that failed, wholly or in one pass.
         progress: called before each turn.
         cancelled: asked during each point.
-        opener: opens the workers of a device and thread count.
+        opener: opens the workers of a device and thread count (default: real ones).
 
     Yields:
         Results as they come.
@@ -97,7 +97,7 @@ def run_sweep(
             for spec in block:
                 kind = (spec.device, spec.threads)
                 if kind not in opened:
-                    opened[kind] = stack.enter_context(opener(*kind))
+                    opened[kind] = stack.enter_context((opener or open_pair)(*kind))
             yield from sweep.block(number, block, opened)
             if sweep.ended:
                 return
@@ -110,7 +110,7 @@ def resume(
     retry_failed: bool = False,
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
-    opener: Opener = open_pair,
+    opener: Opener | None = None,
 ) -> Iterator[PointResult]:
     """Go on with a stored run where it stopped, by its own plan; see :func:`run_sweep`.
 
@@ -167,11 +167,10 @@ class _Sweep:
         """Measure the points of one block in rounds until each has ended."""
         end = self._block_end(len(specs))
         share_s = None if end is None else end - time.monotonic()
-        environment = fingerprint().id
         members = [
             Member(
                 spec, self._plan, self._store, self._run, workers[spec.device, spec.threads],
-                environment, share_s, self._cancelled,
+                share_s, self._cancelled,
             )
             for spec in specs
         ]  # fmt: skip

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
+from pathlib import Path
 
-from costlab.errors import CostLabError, StoreError
+from costlab.devices import fingerprint
+from costlab.errors import CostLabError, InputError, StoreError
+from costlab.i18n import _
 from costlab.measurement.api import Measuring
 from costlab.measurement.point import PointResult, PointSpec
 from costlab.measurement.process import Cancelled, Workers
+from costlab.sources.user import names_file
 from costlab.store import Store
 from costlab.sweep.passes import LoggedWorkers, PassLog
 from costlab.sweep.plan import SweepPlan
@@ -22,8 +27,7 @@ class Member:
 
     def __init__(
         self, spec: PointSpec, plan: SweepPlan, store: Store, run: str,
-        workers: tuple[Workers, Workers], environment: str, budget_s: float | None,
-        cancelled: Cancelled | None,
+        workers: tuple[Workers, Workers], budget_s: float | None, cancelled: Cancelled | None,
     ) -> None:  # fmt: skip
         self.spec = spec
         self.over = False
@@ -32,9 +36,9 @@ class Member:
         self._workers = [LoggedWorkers(inner, self._log) for inner in workers]
         timed, fresh = self._workers
         self._measuring = Measuring(
-            spec, timed, plan.timing, plan.timeout_s, budget_s, cancelled=cancelled, fresh=fresh,
-            environment=environment,
-        )  # fmt: skip
+            spec, timed, plan.timing, plan.timeout_s, budget_s, cancelled=cancelled, fresh=fresh
+        )
+        self._content = b""
         self.asked = self._measuring.digest
         self._steps = self._measuring.steps(plan.repeats, plan.resident)
         self._next = next(self._steps)
@@ -51,6 +55,8 @@ class Member:
         """
         for workers in self._workers:
             workers.deadline = deadline
+        if self._next == "describe":
+            self._content = content_of(self.spec.target)
         try:
             while True:
                 ran, self._next = self._next, next(self._steps)
@@ -64,6 +70,8 @@ class Member:
                     return None
         except StopIteration:
             result = self._measuring.result()
+            if content_of(self.spec.target) != self._content:
+                result = self._rejected(InputError(_("the file changed while it was measured")))
         except StoreError:
             raise
         except CostLabError as error:
@@ -82,6 +90,16 @@ class Member:
         return PointResult(
             point=self._measuring.digest, architecture=spec.target, mode=spec.mode,
             dtype=spec.dtype, device=spec.device, sizes=spec.sizes, threads=spec.threads,
-            status="crash", environment=self._measuring.environment, options=spec.options,
+            status="crash", environment=fingerprint().id, options=spec.options,
             reasons=dict.fromkeys((*names, "energy_j", "power_w"), str(error)),
         )  # fmt: skip
+
+
+def content_of(target: str) -> bytes:
+    """Hash of the file that a target names, to see whether it changes; b"" if it names none."""
+    text = target.removeprefix("hf:")
+    path = Path(text.rpartition(":")[0] if names_file(target) and ":" in text else text)
+    try:
+        return hashlib.sha256(path.read_bytes()).digest()
+    except OSError:
+        return b""

@@ -203,6 +203,25 @@ def test_a_complete_point_that_can_no_longer_be_described_has_not_failed(path: P
         assert store.points("r", history=True) == expected
 
 
+def test_a_file_that_changes_while_it_is_measured_gives_no_time(path: Path, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text("one")
+
+    def edit(kind: str, spec: PointSpec) -> Outcome | None:
+        if kind == "memory" and spec.sizes["n"] == 3:
+            file.write_text("another")
+        return None
+
+    planned = plan(f"{file}:build", n=[3], repeats=3)
+    with Store(path) as store:
+        (result,) = run_sweep(planned, store, "r", opener=FakeWorkers(answer=edit).open)
+        (again,) = run_sweep(planned, store, "r", retry_failed=True, opener=FakeWorkers().open)
+
+    assert (result.status, result.time_s) == ("crash", None)
+    assert "changed while" in result.reasons["time_s"]
+    assert (again.status, again.point) == ("ok", result.point)
+
+
 def test_a_point_that_is_planned_twice_is_measured_once(path: Path) -> None:
     workers = FakeWorkers()
     with Store(path) as store:
