@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from costlab.devices import fingerprint
-from costlab.measurement.process import Cancelled, Outcome, death, outcome_of
+from costlab.measurement.process import Cancelled, Outcome, death, memory_state, outcome_of
 from costlab.measurement.worker import die_with_parent
 from costlab.store import Store
 from costlab.sweep import SweepPlan, run_sweep
@@ -39,6 +39,7 @@ class FakeWorkers:
     def run(
         self, request: Mapping[str, Any], timeout_s: float, cancelled: Cancelled | None = None
     ) -> Outcome:
+        memory = memory_state()
         parent = os.getpid()
         reading, writing = os.pipe()
         pid = os.fork()
@@ -52,7 +53,7 @@ class FakeWorkers:
             content = pipe.read()
         _pid, status = os.waitpid(pid, 0)
         if not content:
-            return death(os.waitstatus_to_exitcode(status), "", None)
+            return death(os.waitstatus_to_exitcode(status), "", memory)
         return outcome_of(json.loads(content))
 
 
@@ -68,8 +69,22 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
             "warmup_calls": 6, "calls_per_sample": 1, "cpu_share": 1.0, "drift": 0.0,
             "relative_iqr": 0.0,
         }  # fmt: skip
-        return {"kind": kind, "timing": timing, "sound": True}
+        check: dict[str, Any] = {
+            "before": [], "after": [], "varied": None, "varied_s": [],
+            "constant_inputs": False,
+        }  # fmt: skip
+        return {"kind": kind, "timing": timing, "sound": True, "check": check}
     return {"kind": kind, "peak_bytes": 64 * n, "rss_peak_bytes": 4096 * n}
+
+
+_OF_THE_MOMENT = ("timed_at", "wall_s", "passes")
+_OF_OTHERS = frozenset({"other_load", "other_costlab"})
+
+
+def stable(point: Mapping[str, Any]) -> dict[str, Any]:
+    """A stored point without what depends on when it was measured and on who else was there."""
+    kept = {name: value for name, value in point.items() if name not in _OF_THE_MOMENT}
+    return {**kept, "flags": [flag for flag in point["flags"] if flag not in _OF_OTHERS]}
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from typing import Any
 
 import psutil
 
-from benchmarks.killed_sweep import READY, RUN, started
+from benchmarks.killed_sweep import READY, RUN, stable, started
 from costlab.measurement.timing import TimingPlan
 from costlab.store import Store
 from costlab.sweep import SweepPlan, expand
@@ -147,7 +147,7 @@ def _results(path: Path, real: bool) -> dict[str, str]:
             )
             for point in points
         }
-    return {point["point"]: _text({**point, "timed_at": None}) for point in points}
+    return {point["point"]: _text(stable(point)) for point in points}
 
 
 def _strike(

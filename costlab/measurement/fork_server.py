@@ -22,8 +22,9 @@ from costlab.measurement.process import (
     Outcome,
     death,
     kill_group,
-    oom_kills,
+    memory_state,
     outcome_of,
+    peak_of,
     timed_out,
 )
 from costlab.measurement.worker import die_with_parent, serve
@@ -74,7 +75,7 @@ class ForkedWorkers:
         self, request: Mapping[str, Any], timeout_s: float, cancelled: Cancelled | None = None
     ) -> Outcome:
         """Run one request in its own process; see :class:`~.process.Outcome`."""
-        kills = oom_kills()
+        memory = memory_state()
         worker = 0
         try:
             server = self._start(cancelled)
@@ -90,7 +91,9 @@ class ForkedWorkers:
                 if message["kind"] == "forked":
                     worker = message["pid"]
                 elif message["kind"] == "exited":
-                    return answer or death(message["code"], server.complaint(), kills)
+                    return answer or death(
+                        message["code"], server.complaint(), memory, message["peak_bytes"]
+                    )
                 else:
                     answer = outcome_of(message)
         except TimeoutError:
@@ -144,8 +147,11 @@ def main() -> None:
         pid = os.fork()
         if pid == 0:
             _work(protocol, request, server)
-        _pid, status = os.waitpid(pid, 0)
-        _send(protocol, {"kind": "exited", "code": os.waitstatus_to_exitcode(status)})
+        _pid, status, usage = os.wait4(pid, 0)
+        _send(protocol, {
+            "kind": "exited", "code": os.waitstatus_to_exitcode(status),
+            "peak_bytes": peak_of(usage),
+        })  # fmt: skip
 
 
 def _work(protocol: int, request: Mapping[str, Any], server: int) -> NoReturn:

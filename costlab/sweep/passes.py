@@ -1,7 +1,7 @@
 """What the processes of a point bring is kept one by one, so that a killed sweep loses none.
 
-The log stands between a point and its workers: it commits each outcome the moment it is there,
-and in a resumed sweep gives back what an earlier process has kept instead of running it again.
+The log commits each outcome the moment it is there, and in a resumed sweep gives back what an
+earlier process has kept, so that it is not run again.
 """
 
 from __future__ import annotations
@@ -12,14 +12,17 @@ from collections.abc import Mapping
 from typing import Any
 
 from costlab.measurement.process import Cancelled, Outcome, Workers
+from costlab.measurement.watch import Observation
 from costlab.store import Store
 
 # These say something about the caller, or nothing; the next sweep tries anew.
 _NOT_KEPT = frozenset({"cancelled", "rejected"})
+# Energy passes read a counter before and after: they are taken together or not at all.
+_UNKEPT_PASSES = frozenset({"describe", "energy"})
 
 
 class PassLog:
-    """The outcomes of one point's passes; nothing is kept before :meth:`begin`."""
+    """The outcomes of one point's passes, from its :meth:`begin` on."""
 
     def __init__(self, store: Store, run: str) -> None:
         self._store = store
@@ -39,29 +42,29 @@ class PassLog:
         for kept in self._store.passes(self._run, point):
             self._earlier[kept["pass"]].append(kept)
 
-    def take(self, kind: str) -> Outcome | None:
+    def take(self, kind: str) -> tuple[Outcome, Observation, float] | None:
         """The next outcome of that pass which an earlier sweep has kept, if there is one."""
         if not self._earlier[kind]:
             return None
         kept = self._earlier[kind].popleft()
         outcome = Outcome(kept["status"], kept["message"], kept["reason"])
         self._note(kind, outcome, kept["ended"])
-        return outcome
+        return outcome, Observation.from_json(kept["observation"]), kept["wall_s"]
 
-    def keep(self, kind: str, outcome: Outcome) -> None:
-        """Commit an outcome.
+    def keep(self, kind: str, outcome: Outcome, observation: Observation, wall_s: float) -> None:
+        """Commit what a pass has brought.
 
         Raises:
             StoreError: if the store cannot take it.
         """
-        if not self._point or outcome.status in _NOT_KEPT:
-            return
         ended = time.time()
-        kept = {
-            "pass": kind, "status": outcome.status, "message": dict(outcome.message),
-            "reason": outcome.reason, "ended": ended,
-        }  # fmt: skip
-        self._store.add_pass(self._run, self._point, kept)
+        if kind not in _UNKEPT_PASSES and outcome.status not in _NOT_KEPT:
+            kept = {
+                "pass": kind, "status": outcome.status, "message": dict(outcome.message),
+                "reason": outcome.reason, "ended": ended, "wall_s": wall_s,
+                "observation": observation.to_json(),
+            }  # fmt: skip
+            self._store.add_pass(self._run, self._point, kept)
         self._note(kind, outcome, ended)
 
     def _note(self, kind: str, outcome: Outcome, ended: float) -> None:
@@ -69,23 +72,17 @@ class PassLog:
             self.timed_at.append(ended)
 
 
-class LoggedWorkers:
-    """Workers whose outcomes go through a log, and who stop at ``deadline`` (monotonic)."""
+class BoundWorkers:
+    """Workers who stop at ``deadline`` (of ``time.monotonic``) whatever time-out they are given."""
 
-    def __init__(self, workers: Workers, log: PassLog) -> None:
+    def __init__(self, workers: Workers) -> None:
         self._workers = workers
-        self._log = log
         self.deadline: float | None = None
 
     def run(
         self, request: Mapping[str, Any], timeout_s: float, cancelled: Cancelled | None = None
     ) -> Outcome:
-        """The kept outcome of the pass, or that of a new process."""
-        kept = self._log.take(request["pass"])
-        if kept is not None:
-            return kept
+        """Run one request in its own process."""
         if self.deadline is not None:
             timeout_s = min(timeout_s, max(self.deadline - time.monotonic(), 0.0))
-        outcome = self._workers.run(request, timeout_s, cancelled)
-        self._log.keep(request["pass"], outcome)
-        return outcome
+        return self._workers.run(request, timeout_s, cancelled)

@@ -9,12 +9,12 @@ from pathlib import Path
 from costlab.devices import fingerprint
 from costlab.errors import CostLabError, InputError, StoreError
 from costlab.i18n import _
-from costlab.measurement.api import Measuring
+from costlab.measurement.measuring import Measuring
 from costlab.measurement.point import PointResult, PointSpec
 from costlab.measurement.process import Cancelled, Workers
 from costlab.sources.user import names_file
 from costlab.store import Store
-from costlab.sweep.passes import LoggedWorkers, PassLog
+from costlab.sweep.passes import BoundWorkers, PassLog
 from costlab.sweep.plan import SweepPlan
 
 
@@ -33,11 +33,12 @@ class Member:
         self.over = False
         self._run = run
         self._log = PassLog(store, run)
-        self._workers = [LoggedWorkers(inner, self._log) for inner in workers]
+        self._workers = [BoundWorkers(inner) for inner in workers]
         timed, fresh = self._workers
         self._measuring = Measuring(
-            spec, timed, plan.timing, plan.timeout_s, budget_s, cancelled=cancelled, fresh=fresh
-        )
+            spec, timed, plan.timing, plan.timeout_s, budget_s, cancelled=cancelled, fresh=fresh,
+            keeper=self._log,
+        )  # fmt: skip
         self._content = b""
         self.asked = self._measuring.digest
         self._steps = self._measuring.steps(plan.repeats, plan.resident)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from costlab.errors import StoreError, UnknownNameError
+from costlab.errors import InputError, StoreError, UnknownNameError
 from costlab.store import Store, home
 from tests.store.points import point as _point
 
@@ -219,3 +219,15 @@ def test_home_is_where_the_variable_says(monkeypatch: pytest.MonkeyPatch, tmp_pa
 
     monkeypatch.delenv("COSTLAB_HOME")
     assert home().name == "costlab"
+
+
+def test_without_the_package_that_knows_it_the_folder_must_be_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "platformdirs", None)
+    monkeypatch.setenv("COSTLAB_HOME", str(tmp_path))
+    assert home() == tmp_path
+
+    monkeypatch.delenv("COSTLAB_HOME")
+    with pytest.raises(InputError, match="COSTLAB_HOME"):
+        home()

@@ -53,7 +53,11 @@ class FakeWorkers:
                 "warmup_calls": 1, "calls_per_sample": 1, "cpu_share": 1.0, "drift": 0.0,
                 "relative_iqr": 0.0,
             }  # fmt: skip
-            return {"kind": kind, "timing": timing, "sound": True}
+            check: dict[str, Any] = {
+                "before": [], "after": [], "varied": None, "varied_s": [],
+                "constant_inputs": False,
+            }  # fmt: skip
+            return {"kind": kind, "timing": timing, "sound": True, "check": check}
         if kind == "memory":
             return {"kind": kind, "peak_bytes": 10 * n}
         return {"kind": kind, "rss_peak_bytes": 100 * n}

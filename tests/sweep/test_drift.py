@@ -42,8 +42,8 @@ def test_an_injected_drift_is_found_and_makes_no_difference(change: float, tmp_p
 
     drift = order_drift(interleaved)
 
-    # One after the other, nearly all equal pairs look different; interleaved, none does.
-    assert _apart(one_by_one) >= 5
+    # One after the other, half of the equal pairs or more look different; interleaved, none does.
+    assert _apart(one_by_one) >= 3
     assert _apart(interleaved) == 0
     assert drift is not None
     assert drift.found

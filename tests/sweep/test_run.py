@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks.killed_sweep import stable
 from costlab.errors import InputError, SizeError, StoreError
 from costlab.measurement.point import PointSpec
 from costlab.measurement.process import Outcome
@@ -27,11 +28,8 @@ def path(tmp_path: Path) -> Path:
 
 
 def _results(store: Store) -> dict[str, dict[str, Any]]:
-    """Points by hash, without the moments at which they were taken."""
-    return {
-        point["point"]: {key: value for key, value in point.items() if key != "timed_at"}
-        for point in store.points("r", history=True)
-    }
+    """Points by hash, without what depends on the moment."""
+    return {point["point"]: stable(point) for point in store.points("r", history=True)}
 
 
 def _unbroken(
