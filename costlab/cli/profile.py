@@ -78,6 +78,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure the sweep; 1 if no point could be measured."""
+    from costlab.cli.loading import OpenWorkers, check_loads
     from costlab.store import Store
     from costlab.store.home import default_store
     from costlab.sweep.failures import FAILED
@@ -88,7 +89,8 @@ def run(args: argparse.Namespace) -> int:
     progress = Progress(args.quiet)
     path = args.store or default_store()
     counts: Counter[str] = Counter()
-    with Store(path) as store, cancellable() as cancelled:
+    with Store(path) as store, cancellable() as cancelled, OpenWorkers() as workers:
+        check_loads(plan, workers, cancelled)
         going_on = args.resume or args.retry_failed
         name, plan = _earlier(store, plan) if going_on else (new_run(), plan)
         if not args.json:
@@ -96,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
             print(_header())
         results: Iterator[PointResult] = run_sweep(
             plan, store, name, retry_failed=args.retry_failed, progress=_Clock(progress),
-            cancelled=cancelled,
+            cancelled=cancelled, opener=workers.open,
         )  # fmt: skip
         for result in results:
             progress.clear()
