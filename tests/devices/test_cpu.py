@@ -13,6 +13,7 @@ import pytest
 
 from costlab.devices.cpu import CPU_UNITS, CpuReader
 from costlab.devices.limits import Limits
+from costlab.devices.readers import energy_query
 from costlab.devices.reasons import REASONS
 from tests.devices.test_rapl import zone
 
@@ -63,6 +64,21 @@ def test_power_is_the_energy_over_the_time_between(tmp_path: Path) -> None:
 
     assert readings["energy"].value == pytest.approx(50)
     assert readings["power"].value == pytest.approx(20)
+
+
+def test_energy_alone_has_the_same_readings(tmp_path: Path) -> None:
+    now = [10.0]
+    counter = zone(tmp_path, "intel-rapl:0", "package-0", 0)
+    reader = CpuReader(powercap=tmp_path, clock=lambda: now[0])
+    read = energy_query(reader)
+
+    read()
+    now[0] = 10.5
+    counter.write_text("20000000")
+
+    assert {name: one.value for name, one in read().readings.items()} == {
+        "energy": pytest.approx(20), "power": pytest.approx(40)
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(
