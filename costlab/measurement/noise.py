@@ -57,7 +57,9 @@ def noise_floor() -> NoiseFloor:
 
 
 def _point(target: str, workers: Workers) -> PointResult:
-    found = measure(target, {}, repeats=PROCESSES, plan=_BRIEF, resident=False, workers=workers)
+    found = measure(
+        target, {}, repeats=PROCESSES, plan=_BRIEF, resident=False, energy=False, workers=workers
+    )  # fmt: skip
     if found.time_s is None:
         raise MeasurementError(
             _("the noise floor could not be measured"),
