@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
+
+from costlab.store import store
 
 from tests.devices.compiler import compiler
 
@@ -41,3 +44,16 @@ def costlab_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     home = tmp_path_factory.mktemp("costlab-home")
     monkeypatch.setenv("COSTLAB_HOME", str(home))
     return home
+
+
+@pytest.fixture
+def unsynced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores that do not wait for the disk, for tests that pull no plug."""
+    connect = store.connect
+
+    def quick(path: Path) -> sqlite3.Connection:
+        connection = connect(path)
+        connection.execute("PRAGMA synchronous = OFF")
+        return connection
+
+    monkeypatch.setattr(store, "connect", quick)

@@ -18,6 +18,7 @@ from costlab.measurement.process import Outcome
 from costlab.store import connection, store
 from tests.sweep.fakes import FakeWorkers
 
+pytestmark = pytest.mark.usefixtures("unsynced")
 _POINTS = ["lstm", "n=3,5,7,9", "d=16"]
 
 

@@ -18,7 +18,9 @@ from costlab.sweep import SweepPlan, run_sweep
 from costlab.sweep.run import Turn
 from tests.sweep.fakes import FakeWorkers, plan
 
+_Outcome = tuple[dict[str, dict[str, Any]], Counter[tuple[str, str, int]]]
 _SIZES = [3, 5]
+pytestmark = pytest.mark.usefixtures("unsynced")
 _PLAN = plan("a", "b", n=_SIZES, block=3)
 
 
@@ -34,11 +36,19 @@ def _results(store: Store) -> dict[str, dict[str, Any]]:
 
 def _unbroken(
     tmp_path: Path, planned: SweepPlan = _PLAN
-) -> tuple[dict[str, dict[str, Any]], Counter[tuple[str, str, int]]]:
+) -> _Outcome:
     workers = FakeWorkers()
     with Store(tmp_path / "unbroken.sqlite") as store:
         list(run_sweep(planned, store, "r", opener=workers.open))
         return _results(store), Counter(workers.ran)
+
+
+@pytest.fixture(scope="module")
+def whole(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> _Outcome:
+    """Results and passes of the sweep that nobody cuts."""
+    return _unbroken(tmp_path_factory.mktemp("whole"))
 
 
 def test_processes_of_a_block_are_interleaved(path: Path) -> None:
@@ -74,9 +84,9 @@ def _struck(cut: int, error: BaseException) -> FakeWorkers:
 
 @pytest.mark.parametrize("cut", range(20))
 def test_cut_at_any_pass_nothing_is_lost_or_measured_twice(
-    cut: int, path: Path, tmp_path: Path
+    cut: int, path: Path, whole: _Outcome
 ) -> None:
-    expected, passes = _unbroken(tmp_path)
+    expected, passes = whole
     error: type[BaseException] = KeyboardInterrupt if cut % 2 else StoreError
     first, second = _struck(cut, error("struck")), FakeWorkers()
     seen: set[str] = set()
