@@ -28,8 +28,8 @@ from costlab.formulas.record import Condition
 
 _BLOCK_SYMBOLS = ("w", "c")  # block sizes: the length they cut need not be their multiple
 _FEW_PASSES = 4
-_ONES = ("b", "h", "g", "L", "R")  # sizes that are 1 in practice
-_TOGETHER = frozenset(("b", "h", "L"))  # several of them at once
+_ONES = ("b", "n", "h", "g", "L", "R")  # sizes that are 1 in practice
+_TOGETHER = frozenset(("b", "n", "h", "L"))  # several of them at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,14 +110,21 @@ def _with_ones(
     special: dict[str, list[int]] = {}
     for name, bound in bounds.items():
         if name in _ONES:
-            special[name] = list(range(1, bound)) if name == "L" else [1]
+            every = name == "L" or name == derived.trip
+            special[name] = list(range(1, bound)) if every else [1]
+    covered: list[Mapping[str, int]] = []  # sizes of a class that holds whatever the others are
     for count in range(1, len(special) + 1):
         for names in itertools.combinations(special, count):
             if count > 1 and not _TOGETHER.issuperset(names):
                 continue
             for values in itertools.product(*(special[n] for n in names)):
                 fixed = dict(zip(names, values, strict=True))
-                yield from _narrow(tracer, model, backend, hints, fixed, special)
+                if any(wide.items() <= fixed.items() for wide in covered):
+                    continue
+                found, whole = _narrow(tracer, model, backend, hints, fixed, special)
+                if whole:
+                    covered.append(fixed)
+                yield from found
 
 
 def _narrow(
@@ -127,22 +134,37 @@ def _narrow(
     hints: tuple[str, ...],
     fixed: Mapping[str, int],
     special: Mapping[str, Sequence[int]],
-) -> Iterator[ClassFound]:
-    """The class with some sizes fixed, if the module runs there."""
+) -> tuple[list[ClassFound], bool]:
+    """The class with some sizes fixed, if the module runs there.
+
+    Also whether it holds at every value of the other special sizes: at a length of 1 it often
+    does.
+    """
+    fixed = {**fixed, **{f: 1 for f, m in model.divides if fixed.get(m) == 1}}
     smaller = replace(
         model,
         fixed={**model.fixed, **fixed},
-        divides=tuple(p for p in model.divides if p[0] not in fixed),
+        divides=tuple(p for p in model.divides if not fixed.keys() & p),
     )
     try:
         derived = derive_class(tracer, smaller, backend, hints)
     except ModuleError:
-        return
+        return [], False
     bounds = _bounds(tracer, smaller, derived, backend)
-    for name, values in special.items():
-        if name not in fixed:
-            bounds[name] = max(bounds.get(name, 1), max(values) + 1)
-    yield ClassFound(derived, (*smaller.domain(), *_at_least(smaller, bounds)))
+    others = [name for name in special if name not in fixed]
+    whole = (
+        fixed.get("n") == 1
+        and not bounds.keys() & set(others)
+        and not _differs_at_ones(tracer, smaller, derived, backend, others)
+    )
+    if not whole:
+        for name in others:
+            bounds[name] = max(bounds.get(name, 1), max(special[name]) + 1)
+    found = [ClassFound(derived, (*smaller.domain(), *_at_least(smaller, bounds)))]
+    for name in sorted(_TOGETHER & bounds.keys() - special.keys()):
+        # Of these only the class with the sizes in ``fixed`` asks for more than 1.
+        found += _narrow(tracer, model, backend, hints, {**fixed, name: 1}, special)[0]
+    return found, whole
 
 
 def _at_least(model: SizeModel, bounds: Mapping[str, int]) -> list[Condition]:
@@ -165,7 +187,26 @@ def _bounds(tracer: Tracer, model: SizeModel, derived: Derived, backend: str) ->
                 value -= 1
         if value > 1:
             found[name] = value
+    for block, whole in model.divides:
+        # One block of one position.
+        if whole == "n" and _differs_at_ones(tracer, model, derived, backend, [block, whole]):
+            found[whole] = 2
     return found
+
+
+def _differs_at_ones(
+    tracer: Tracer, model: SizeModel, derived: Derived, backend: str, names: Sequence[str]
+) -> bool:
+    """As :func:`_differs` where all of ``names`` are 1."""
+    free = tuple(p for p in model.divides if not set(names) & set(p))
+    ones = dict.fromkeys(names, 1)
+    try:
+        sizes = replace(model, fixed={**model.fixed, **ones}, divides=free).sample(random.Random(1))
+    except AssertionError:
+        return False  # they cannot be 1 together
+    quotients = {model.quotient(f, m): sizes[m] // sizes[f] for f, m in model.divides if m in sizes}
+    passes = derived.trip in names
+    return _differs_there(tracer, {**sizes, **quotients}, derived, backend, passes=passes)
 
 
 def _differs(
@@ -173,8 +214,13 @@ def _differs(
 ) -> bool:
     """Whether the module runs with ``name`` = ``value`` and the formulas do not hold there."""
     sizes = model.sample_with(random.Random(value), name, value)
-    if sizes is None:
-        return False
+    passes = name == derived.trip
+    return sizes is not None and _differs_there(tracer, sizes, derived, backend, passes=passes)
+
+
+def _differs_there(
+    tracer: Tracer, sizes: Mapping[str, int], derived: Derived, backend: str, *, passes: bool
+) -> bool:
     try:
         trace = tracer(sizes)
     except ModuleError:
@@ -184,4 +230,4 @@ def _differs(
         return True
     # A loop of few passes may lack the pass at which a candidate of the peak is alive. Below the
     # peak at these sizes, it would still exceed it at others.
-    return name == derived.trip and not peaks_are_reached(derived, run)
+    return passes and not peaks_are_reached(derived, run)
