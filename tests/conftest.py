@@ -10,7 +10,6 @@ import pytest
 from hypothesis import settings
 
 from costlab.store import store
-
 from tests.devices.compiler import compiler
 
 settings.register_profile("costlab", deadline=None, print_blob=True)

@@ -34,9 +34,7 @@ def _results(store: Store) -> dict[str, dict[str, Any]]:
     return {point["point"]: stable(point) for point in store.points("r", history=True)}
 
 
-def _unbroken(
-    tmp_path: Path, planned: SweepPlan = _PLAN
-) -> _Outcome:
+def _unbroken(tmp_path: Path, planned: SweepPlan = _PLAN) -> _Outcome:
     workers = FakeWorkers()
     with Store(tmp_path / "unbroken.sqlite") as store:
         list(run_sweep(planned, store, "r", opener=workers.open))
