@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from costlab.store import store
+from costlab.store import connection, store
 from tests.devices.compiler import compiler
 
 settings.register_profile("costlab", deadline=None, print_blob=True)
@@ -48,11 +48,10 @@ def costlab_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
 @pytest.fixture
 def unsynced(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stores that do not wait for the disk, for tests that pull no plug."""
-    connect = store.connect
 
     def quick(path: Path) -> sqlite3.Connection:
-        connection = connect(path)
-        connection.execute("PRAGMA synchronous = OFF")
-        return connection
+        opened = connection.connect(path)
+        opened.execute("PRAGMA synchronous = OFF")
+        return opened
 
     monkeypatch.setattr(store, "connect", quick)

@@ -168,7 +168,7 @@ class _Scan:
         return self._found
 
 
-_SCAN = _Scan()
+_SCAN: Callable[[], Iterable[int]] = _Scan()
 
 
 def _command_lines() -> Iterator[tuple[int, list[str]]]:
