@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,8 @@ from costlab.errors import InputError, SizeError, StoreError
 from costlab.measurement.point import PointSpec
 from costlab.measurement.process import Outcome
 from costlab.store import Store
-from costlab.sweep import SweepPlan, run_sweep
-from costlab.sweep.run import Turn
+from costlab.sweep import SweepPlan, expand, run_sweep
+from costlab.sweep.run import Turn, WorkerPair
 from tests.sweep.fakes import FakeWorkers, plan
 
 _Outcome = tuple[dict[str, dict[str, Any]], Counter[tuple[str, str, int]]]
@@ -58,6 +59,28 @@ def test_processes_of_a_block_are_interleaved(path: Path) -> None:
 
     assert [sorted(order) for order in rounds] == [[3, 5, 7, 9]] * 3
     assert rounds[1] == rounds[0][::-1]
+
+
+def test_thread_counts_are_interleaved_too_with_workers_of_their_own(path: Path) -> None:
+    opened: list[tuple[str, int]] = []
+    workers = {count: FakeWorkers() for count in (1, 2)}
+
+    def open_workers(device: str, threads: int) -> AbstractContextManager[WorkerPair]:
+        opened.append((device, threads))
+        return workers[threads].open(device, threads)
+
+    turns: list[int] = []
+    planned = SweepPlan(expand(["a"], {"n": [3, 5]}, threads=[1, 2]), seed=4)
+    with Store(path) as store:
+        sweep = run_sweep(
+            planned, store, "r", opener=open_workers,
+            progress=lambda turn: turns.append(turn.spec.threads),
+        )  # fmt: skip
+        list(sweep)
+
+    assert sorted(opened) == [("cpu", 1), ("cpu", 2)]
+    assert all(sorted(turns[at : at + 4]) == [1, 1, 2, 2] for at in (0, 4, 8))
+    assert len(workers[1].ran) == len(workers[2].ran) == 10
 
 
 def _run(store: Store, workers: FakeWorkers, seen: set[str], planned: SweepPlan = _PLAN) -> None:
