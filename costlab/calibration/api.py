@@ -12,11 +12,11 @@ from typing import Any
 
 import costlab
 from costlab.calibration.fit import TimedCase, tables, with_residuals
+from costlab.calibration.gpu_suite import device_cases
 from costlab.calibration.pricing import PricedOp
 from costlab.calibration.records import load_latest, save, staleness
-from costlab.calibration.suite import cases
 from costlab.devices import fingerprint
-from costlab.errors import MeasurementError
+from costlab.errors import InputError, MeasurementError
 from costlab.hardware.calibration_record import CalibrationRecord
 from costlab.i18n import _
 from costlab.measurement.point import PointSpec
@@ -55,12 +55,12 @@ def calibrate(
         keep: whether to write the record to CostLab's data folder.
 
     Raises:
-        InputError: for a bad device, dtype, thread count or level.
+        InputError: for a bad device, dtype, thread count or level, or a device that is not there.
         MeasurementError: if the measuring process dies, takes too long, or is cancelled.
     """
     # A point without a program: checks device, dtype and threads as for any measurement.
     PointSpec("", {}, dtype=dtype, device=device, threads=threads)
-    suite = cases(level)
+    suite = device_cases(level, device)
     start = time.monotonic()
     request = {
         "device": device, "threads": threads, "dtype": dtype, "level": level,
@@ -126,6 +126,11 @@ def _listen(
     try:
         child.send(request)
         while (message := child.receive(deadline, cancelled)) is not None:
+            if message["kind"] == "rejected":
+                raise InputError(
+                    message["message"], given=message["given"], allowed=message["allowed"],
+                    advice=message["advice"],
+                )  # fmt: skip
             if message["kind"] == "done":
                 heard.torch = message["torch"]
                 progress(_("done"), 1.0)

@@ -33,9 +33,9 @@ class Maker:
         count = 1
         for size in shape:
             count *= size
-        chunk = torch.randn(min(count, _CHUNK), dtype=torch.float32)
+        chunk = torch.randn(min(count, _CHUNK), dtype=torch.float32).to(self.device, self.dtype)
         values = chunk.repeat(-(-count // _CHUNK))[:count].reshape(shape)
-        return values.to(self.device, self.dtype).requires_grad_(grad)
+        return values.requires_grad_(grad)
 
     def rows(self, elements: int) -> Tensor:
         return self(elements // _ROW, _ROW)

@@ -2,7 +2,7 @@
 
 ``python -m costlab.calibration.worker`` reads one request on stdin and writes JSON lines:
 ``"case"`` messages (the first round's with the operators of the case), one ``"overheads"``, and
-``"done"``.
+``"done"``; or ``"rejected"``, an error of CostLab's tree (there is no such device).
 """
 
 from __future__ import annotations
@@ -16,11 +16,13 @@ from typing import Any
 
 import torch
 
+from costlab.calibration.gpu_suite import device_cases
 from costlab.calibration.kernels import Kernel, build
 from costlab.calibration.overheads import measure_overheads
 from costlab.calibration.pricing import price_records
-from costlab.calibration.suite import Case, cases
-from costlab.errors import DerivationError
+from costlab.calibration.suite import Case
+from costlab.errors import CostLabError, DerivationError
+from costlab.measurement.backend import open_backend
 from costlab.measurement.preload import preload
 from costlab.measurement.timing import (
     Stopwatch,
@@ -51,7 +53,7 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
     plan = TimingPlan(
         warmup_s=window_s, min_samples=3, min_time_s=window_s, max_time_s=8 * window_s
     )
-    suite = list(enumerate(cases(request["level"])))
+    suite = list(enumerate(device_cases(request["level"], request["device"])))
     skipped: set[int] = set()
     for turn in range(ROUNDS):
         for index, case in suite if turn % 2 == 0 else reversed(suite):
@@ -96,9 +98,8 @@ def traced(kernel: Kernel, device: str) -> Any:
 def _stopwatch(device: torch.device, threads: int) -> Stopwatch:
     """CPU time for one thread, so that what others run meanwhile does not lower the rates."""
     if device.type == "cuda":
-        from costlab.measurement.cuda import CudaStopwatch
-
-        return CudaStopwatch(device)
+        backend = open_backend(str(device))
+        return lambda action, calls: backend.time(action, calls).device_s
     return cpu_clock if threads == 1 else wall_clock
 
 
@@ -108,7 +109,17 @@ def main() -> None:
     os.dup2(2, 1)
     request = json.loads(sys.stdin.readline())
     die_with_parent(request["parent"])
-    run(request, lambda message: print(json.dumps(message), file=protocol, flush=True))
+
+    def send(message: Mapping[str, Any]) -> None:
+        print(json.dumps(message), file=protocol, flush=True)
+
+    try:
+        run(request, send)
+    except CostLabError as error:
+        send({
+            "kind": "rejected", "message": error.message, "given": error.given,
+            "allowed": error.allowed, "advice": error.advice,
+        })  # fmt: skip
 
 
 if __name__ == "__main__":

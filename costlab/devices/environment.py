@@ -12,6 +12,7 @@ import os
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from importlib import metadata
 from typing import Any
 
@@ -23,7 +24,10 @@ from costlab.devices.processor import Cache, cpu_caches, cpu_model
 
 _GIB = 2**30
 # Variables that change how threads or allocators behave, hence what is measured.
-_VARIABLES = ("LD_PRELOAD", "MALLOC_", "OMP_", "MKL_", "KMP_", "GOMP_", "ATEN_", "ONEDNN_")
+_VARIABLES = (
+    "LD_PRELOAD", "GLIBC_TUNABLES", "MALLOC_", "OMP_", "MKL_", "KMP_", "GOMP_", "ATEN_", "ONEDNN_",
+    "PYTORCH_", "CUDA_LAUNCH_BLOCKING", "NVIDIA_TF32_OVERRIDE", "CUBLAS_",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +94,8 @@ def fingerprint() -> Environment:
     gpus, reason = list_gpus()
     if reason:
         reasons["gpus"] = reason
-    try:
-        torch = metadata.version("torch")
-    except metadata.PackageNotFoundError:
-        torch = None
+    torch = _torch_version()
+    if torch is None:
         reasons["torch"] = "torch is not installed"
     if limits.reason:
         reasons["cgroup_cpus"] = reasons["cgroup_memory_bytes"] = limits.reason
@@ -117,6 +119,15 @@ def fingerprint() -> Environment:
         },
         reasons=reasons,
     )
+
+
+@lru_cache(maxsize=1)
+def _torch_version() -> str | None:
+    """Read once: it takes longer than all the rest and cannot change in a process."""
+    try:
+        return metadata.version("torch")
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def _affinity() -> tuple[int, ...]:

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 import contextlib
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
-import costlab.errors
 from costlab.devices import fingerprint
-from costlab.errors import CostLabError, InputError, MeasurementError
+from costlab.errors import InputError, MeasurementError
 from costlab.i18n import _
 from costlab.measurement.fork_server import ForkedWorkers, available
-from costlab.measurement.judge import judge
-from costlab.measurement.point import PointResult, PointSpec, ProcessTiming
-from costlab.measurement.process import Cancelled, Outcome, SpawnedWorkers, Workers
-from costlab.measurement.statistics import median_interval, relative_width
+from costlab.measurement.measuring import Measuring, Progress
+from costlab.measurement.point import PointResult, PointSpec
+from costlab.measurement.process import Cancelled, SpawnedWorkers, Workers
+from costlab.measurement.requests import error_from, request_of
 from costlab.measurement.timing import TimingPlan
 
-MIN_REPEATS = 3
-MAX_REPEATS = 20
-TIGHT = 0.02
-DEFAULT_TIMEOUT_S = 120.0
+__all__ = [
+    "DEFAULT_REPEATS", "DEFAULT_TIMEOUT_S", "MIN_REPEATS", "Measuring", "describe", "measure",
+    "open_workers",
+]  # fmt: skip
 
-Progress = Callable[[str, float], None]
+MIN_REPEATS = 3
+DEFAULT_REPEATS = 5
+DEFAULT_TIMEOUT_S = 120.0
 
 
 @contextmanager
@@ -51,12 +50,13 @@ def measure(
     dtype: str = "float32",
     device: str = "cpu",
     threads: int = 1,
-    repeats: int = MIN_REPEATS,
+    repeats: int = DEFAULT_REPEATS,
     budget_s: float | None = None,
     timeout_s: float = DEFAULT_TIMEOUT_S,
     options: Mapping[str, Any] | None = None,
     plan: TimingPlan | None = None,
     resident: bool = True,
+    energy: bool = True,
     progress: Progress | None = None,
     cancelled: Cancelled | None = None,
     workers: Workers | None = None,
@@ -70,13 +70,14 @@ def measure(
         dtype: floating-point type of weights and inputs.
         device: "cpu", "cuda" or "cuda:N".
         threads: threads of torch's operators.
-        repeats: timed processes, at least 3.
+        repeats: timed processes, at least 3; with three the interval is wide.
         budget_s: seconds for the whole point; with it more processes are timed (up to 20) until
             the interval is within 2 % of the median.
         timeout_s: seconds after which one process is killed.
         options: flags of the architecture (``causal`` ...).
         plan: limits within one timed process.
         resident: whether to measure the resident peak, which takes a new interpreter (about 2 s).
+        energy: whether to measure energy, where the device has a counter (about 17 s more).
         progress: called with what is being done and the share that is done.
         cancelled: asked ten times a second; when true the point ends as "cancelled".
         workers: processes to reuse, see :func:`open_workers`.
@@ -95,163 +96,36 @@ def measure(
     with contextlib.ExitStack() as stack:
         if workers is None:
             workers = stack.enter_context(open_workers(device, threads))
-        run = _Run(spec, workers, plan or TimingPlan(), timeout_s, budget_s, progress, cancelled)
-        run.measure(repeats, resident)
+        run = Measuring(
+            spec, workers, plan or TimingPlan(), timeout_s, budget_s, progress, cancelled,
+            energy=energy,
+        )  # fmt: skip
+        for _next in run.steps(repeats, resident):
+            pass
     return run.result()
 
 
 def describe(
-    spec: PointSpec, workers: Workers, timeout_s: float = DEFAULT_TIMEOUT_S
+    spec: PointSpec,
+    workers: Workers,
+    timeout_s: float = DEFAULT_TIMEOUT_S,
+    cancelled: Cancelled | None = None,
 ) -> tuple[PointSpec, str]:
     """``spec`` with every size filled in, and its content hash; runs nothing of the module.
 
     Raises:
         InputError, SizeError, ModuleError: as :func:`measure` does.
         MeasurementError: if the file that holds the factory crashes or hangs.
+        InterruptedError: if it was cancelled.
     """
-    outcome = workers.run(_request("describe", spec), timeout_s)
+    outcome = workers.run(request_of("describe", spec), timeout_s, cancelled)
     if outcome.status == "rejected":
-        raise _error_from(outcome.message)
+        raise error_from(outcome.message)
+    if outcome.status == "cancelled":
+        raise InterruptedError
     if outcome.status != "ok":
         raise MeasurementError(
             _("the target could not be loaded"), given=spec.target, advice=outcome.reason
         )
     complete = replace(spec, sizes=outcome.message["sizes"])
     return complete, complete.digest(outcome.message["code"], fingerprint().id)
-
-
-def _request(kind: str, spec: PointSpec) -> dict[str, Any]:
-    data = spec.to_json()
-    path, colon, factory = spec.target.rpartition(":")
-    if colon and path.endswith(".py"):
-        data["target"] = f"{Path(path).resolve()}:{factory}"
-    return {"pass": kind, "spec": data}
-
-
-class _Run:
-    """The passes of one point and what they have brought so far."""
-
-    def __init__(
-        self, spec: PointSpec, workers: Workers, plan: TimingPlan, timeout_s: float,
-        budget_s: float | None, progress: Progress | None, cancelled: Cancelled | None,
-    ) -> None:  # fmt: skip
-        self._spec = spec
-        self._code = ""
-        self._workers = workers
-        self._plan = plan
-        self._timeout_s = timeout_s
-        self._end = None if budget_s is None else time.monotonic() + budget_s
-        self._progress = progress or (lambda _text, _share: None)
-        self._cancelled = cancelled
-        self._timings: list[ProcessTiming] = []
-        self._sound = True
-        self._failure: Outcome | None = None
-        self._memory: dict[str, Any] = {}
-        self._reasons: dict[str, str] = {}
-
-    def measure(self, repeats: int, resident: bool) -> None:
-        """Describe, time in one process, take the memory passes, then time in the others."""
-        described = self._run("describe", self._workers)
-        if described.status != "ok":
-            self._failure = described
-            return
-        self._spec = replace(self._spec, sizes=described.message["sizes"])
-        self._code = described.message["code"]
-        if not self._time(0, repeats):
-            return
-        self._progress(_("measuring peak memory"), 1 / (repeats + 2))
-        self._measure_memory("memory", self._workers)
-        if resident:
-            self._progress(_("measuring resident memory"), 2 / (repeats + 2))
-            self._measure_memory("resident", SpawnedWorkers(self._spec.threads))
-        else:
-            self._reasons["rss_peak_bytes"] = _("not asked for")
-        while not self._enough(repeats):
-            if not self._time(len(self._timings), repeats):
-                break
-        self._progress(_("done"), 1.0)
-
-    def _enough(self, repeats: int) -> bool:
-        count = len(self._timings)
-        if self._end is None:
-            return count >= repeats
-        if count >= MAX_REPEATS or time.monotonic() >= self._end:
-            return True
-        medians = [timing.median_s for timing in self._timings]
-        interval = median_interval(medians)
-        return count >= repeats and relative_width(interval, medians[0]) <= TIGHT
-
-    def _run(self, kind: str, workers: Workers) -> Outcome:
-        timeout_s = self._timeout_s
-        if self._end is not None:
-            timeout_s = min(timeout_s, max(self._end - time.monotonic(), 0.0))
-        request = {**_request(kind, self._spec), "plan": asdict(self._plan)}
-        outcome = workers.run(request, timeout_s, self._cancelled)
-        if outcome.status == "rejected":
-            raise _error_from(outcome.message)
-        return outcome
-
-    def _time(self, done: int, repeats: int) -> bool:
-        """Time one process more; False, with the failure kept, if it brings none."""
-        share = (done + 2 * bool(done)) / (repeats + 2)
-        self._progress(_("timing process {number}").format(number=done + 1), min(share, 0.99))
-        outcome = self._run("timing", self._workers)
-        if outcome.status != "ok":
-            self._failure = outcome
-            return False
-        timing = dict(outcome.message["timing"])
-        timing["samples_s"] = tuple(timing["samples_s"])
-        self._timings.append(ProcessTiming(**timing))
-        self._sound &= outcome.message["sound"]
-        return True
-
-    def _measure_memory(self, kind: str, workers: Workers) -> None:
-        outcome = self._run(kind, workers)
-        if outcome.status == "ok":
-            self._memory.update(outcome.message)
-        else:
-            names = ("rss_peak_bytes",) if kind == "resident" else ("peak_bytes", "device_bytes")
-            self._reasons.update(dict.fromkeys(names, f"{outcome.status}: {outcome.reason}"))
-
-    def result(self) -> PointResult:
-        """The point with its status, flags and reasons."""
-        environment = fingerprint().id
-        spec = self._spec
-        verdict = judge(spec, self._timings, self._sound, self._failure, self._memory)
-        medians = tuple(timing.median_s for timing in self._timings)
-        return PointResult(
-            point=spec.digest(self._code, environment),
-            architecture=spec.target,
-            mode=spec.mode,
-            dtype=spec.dtype,
-            device=spec.device,
-            sizes=spec.sizes,
-            threads=spec.threads,
-            status=verdict.status,
-            environment=environment,
-            time_s=verdict.time_s,
-            time_interval_s=verdict.interval_s,
-            samples=medians,
-            peak_bytes=self._memory.get("peak_bytes"),
-            rss_peak_bytes=self._memory.get("rss_peak_bytes"),
-            device_bytes=self._memory.get("device_bytes"),
-            flags=verdict.flags,
-            reasons={**verdict.reasons, **self._reasons},
-            options=spec.options,
-            processes=tuple(self._timings),
-        )
-
-
-def _error_from(message: Mapping[str, Any]) -> CostLabError:
-    """The error that the worker reported, as the class it was raised as."""
-    kind = getattr(costlab.errors, message["error"], MeasurementError)
-    error = kind.__new__(kind)
-    CostLabError.__init__(
-        error,
-        message["message"],
-        given=message["given"],
-        allowed=message["allowed"],
-        advice=message["advice"],
-    )
-    assert isinstance(error, CostLabError)
-    return error

@@ -22,8 +22,9 @@ from costlab.measurement.process import (
     Outcome,
     death,
     kill_group,
-    oom_kills,
+    memory_state,
     outcome_of,
+    peak_of,
     timed_out,
 )
 from costlab.measurement.worker import die_with_parent, serve
@@ -61,35 +62,38 @@ class ForkedWorkers:
             self._server.close()
             self._server = None
 
-    def _start(self, cancelled: Cancelled | None) -> Child:
+    def _start(self, cancelled: Cancelled | None) -> Child | None:
+        """The server, started if need be; None if it died at that."""
         if self._server is None:
             self._server = Child("costlab.measurement.fork_server", self._threads)
             self._server.send({"parent": os.getpid()})
             if self._server.receive(time.monotonic() + _START_S, cancelled) is None:
-                raise RuntimeError(f"the fork server died: {self._server.complaint()}")
+                return None
         return self._server
 
     def run(
         self, request: Mapping[str, Any], timeout_s: float, cancelled: Cancelled | None = None
     ) -> Outcome:
         """Run one request in its own process; see :class:`~.process.Outcome`."""
-        kills = oom_kills()
+        memory = memory_state()
         worker = 0
         try:
             server = self._start(cancelled)
+            if server is None:
+                return self._died()
             server.send(request)
             deadline = time.monotonic() + timeout_s
             answer: Outcome | None = None
             while True:
                 message = server.receive(deadline, cancelled)
                 if message is None:
-                    complaint = server.complaint()
-                    self._stop()
-                    return Outcome("crash", reason=f"the fork server died: {complaint}")
+                    return self._died()
                 if message["kind"] == "forked":
                     worker = message["pid"]
                 elif message["kind"] == "exited":
-                    return answer or death(message["code"], server.complaint(), kills)
+                    return answer or death(
+                        message["code"], server.complaint(), memory, message["peak_bytes"]
+                    )
                 else:
                     answer = outcome_of(message)
         except TimeoutError:
@@ -101,6 +105,11 @@ class ForkedWorkers:
         except BaseException:
             self._abandon(worker)
             raise
+
+    def _died(self) -> Outcome:
+        complaint = self._server.complaint() if self._server is not None else ""
+        self._stop()
+        return Outcome("crash", reason=f"the fork server died: {complaint}".rstrip(": "))
 
     def _abandon(self, worker: int) -> None:
         """End the worker's group; stop the server too unless it confirms that in time."""
@@ -138,8 +147,11 @@ def main() -> None:
         pid = os.fork()
         if pid == 0:
             _work(protocol, request, server)
-        _pid, status = os.waitpid(pid, 0)
-        _send(protocol, {"kind": "exited", "code": os.waitstatus_to_exitcode(status)})
+        _pid, status, usage = os.wait4(pid, 0)
+        _send(protocol, {
+            "kind": "exited", "code": os.waitstatus_to_exitcode(status),
+            "peak_bytes": peak_of(usage),
+        })  # fmt: skip
 
 
 def _work(protocol: int, request: Mapping[str, Any], server: int) -> NoReturn:

@@ -2,21 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
 
 from costlab.i18n import _
-from costlab.measurement.point import PointSpec, ProcessTiming
-from costlab.measurement.process import Outcome
-from costlab.measurement.statistics import median, median_interval, relative_width
+from costlab.measurement.evidence import Evidence
+from costlab.measurement.judge_machine import judge_surroundings
+from costlab.measurement.judge_results import judge_results
+from costlab.measurement.point import PointSpec
+from costlab.measurement.statistics import median, relative_width, repeat_interval
+
+RULES = 1
+"""The version of these rules, stored with each point; one more whenever a limit or rule changes.
+
+0: points of before rules had a number, whose intervals went from the least to the greatest value.
+"""
+FROM_SAMPLES = frozenset({
+    "interference", "drift", "not_a_number", "not_settled", "timer_cost", "host_bound",
+    "few_processes", "other_load", "other_costlab",
+})  # fmt: skip
+"""The flags that follow from what a point keeps, so that they can be found again."""
 
 NOISY = 0.10
 _ENOUGH_PROCESSES = 3
 _FULL_CPU = 0.95
 _DRIFT = 0.10
-_POWERCAP = Path("/sys/class/powercap")
+_TIMER_SHARE = 1e-3
+_HOST_BOUND = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,13 +42,7 @@ class Verdict:
     reasons: Mapping[str, str]
 
 
-def judge(
-    spec: PointSpec,
-    timings: Sequence[ProcessTiming],
-    sound: bool,
-    failure: Outcome | None,
-    memory: Mapping[str, Any],
-) -> Verdict:
+def judge(spec: PointSpec, evidence: Evidence, cpus: int) -> Verdict:
     """Weigh a point.
 
     Noisy is a point whose interval reaches more than 10 % to each side of the median, or that has
@@ -45,23 +51,30 @@ def judge(
 
     Flags: "interference" (others ran on the CPUs), "drift" (later samples differ from earlier),
     "few_processes", "not_a_number" (an output holds NaN), "allocation_retries" (CUDA's allocator
-    had to free its cache), and the status of a failed later process.
+    had to free its cache), "not_settled" (warm-ups ended by time), "timer_cost" (timing takes
+    more than 0.1 % of a sample), "host_bound" (a GPU waits for the CPU), those of
+    ``judge_machine`` and ``judge_results``, and the status of a failed later process.
+
+    Args:
+        spec: the point.
+        evidence: what its passes brought.
+        cpus: logical CPUs of the machine.
     """
-    reasons = _device_reasons(spec, memory)
+    reasons = _reasons(spec, evidence)
+    failure, timings = evidence.failure, evidence.timings
     if failure is not None and (not timings or failure.status == "cancelled"):
         names = ["time_s", "time_interval_s"]
-        if not memory:
+        if not evidence.memory:
             names += ["peak_bytes", "rss_peak_bytes", "device_bytes"]
         reasons.update(dict.fromkeys(names, failure.reason))
         return Verdict(failure.status, None, None, (), reasons)
-    medians = [timing.median_s for timing in timings]
-    centre = median(medians)
-    interval = median_interval(medians)
-    flags = _flags(spec, timings, sound, memory)
+    centre = median(evidence.medians)
+    interval = repeat_interval(evidence.medians)
+    flags = _flags(spec, evidence, cpus)
     if failure is not None:
         flags.append(failure.status)
         reasons["status"] = failure.reason
-    few = len(medians) < _ENOUGH_PROCESSES
+    few = len(timings) < _ENOUGH_PROCESSES
     if few:
         flags.append("few_processes")
     noisy = few or relative_width(interval, centre) > NOISY
@@ -70,36 +83,52 @@ def judge(
     )
 
 
-def _flags(
-    spec: PointSpec, timings: Sequence[ProcessTiming], sound: bool, memory: Mapping[str, Any]
-) -> list[str]:
+def _flags(spec: PointSpec, evidence: Evidence, cpus: int) -> list[str]:
+    timings = evidence.timings
     flags = []
-    shares = [timing.cpu_share for timing in timings if timing.cpu_share is not None]
+    share = evidence.typical("cpu_share")
     # With several threads idle cores are normal, and on a GPU the CPU waits.
-    if spec.device == "cpu" and spec.threads == 1 and shares and median(shares) < _FULL_CPU:
+    if spec.device == "cpu" and spec.threads == 1 and share is not None and share < _FULL_CPU:
         flags.append("interference")
     if abs(median([timing.drift for timing in timings])) > _DRIFT:
         flags.append("drift")
-    if not sound:
+    if not evidence.sound:
         flags.append("not_a_number")
-    if memory.get("retries"):
+    if evidence.memory.get("retries"):
         flags.append("allocation_retries")
-    return flags
+    if 2 * sum(not timing.settled for timing in timings) > len(timings):
+        flags.append("not_settled")
+    timer_share = evidence.typical("timer_share")
+    if timer_share is not None and timer_share > _TIMER_SHARE:
+        flags.append("timer_cost")
+    host_s = evidence.typical("host_s")
+    if spec.device != "cpu" and host_s and host_s > _HOST_BOUND * median(evidence.medians):
+        flags.append("host_bound")
+    fresh = evidence.memory.get("fresh")
+    seen = evidence.flags.union(
+        judge_surroundings(evidence.observations, cpus),
+        *(
+            judge_results(check, fresh, timing.median_s, spec.dtype)
+            # A stored point no longer has its answers, see ``rejudge``.
+            for check, timing in zip(evidence.checks, timings, strict=False)
+        ),
+        evidence.energy.flags if evidence.energy else (),
+    )
+    return flags + sorted(seen)
 
 
-def _device_reasons(spec: PointSpec, memory: Mapping[str, Any]) -> dict[str, str]:
-    reasons = {}
+def _reasons(spec: PointSpec, evidence: Evidence) -> dict[str, str]:
+    memory, reasons = evidence.memory, {}
     if spec.device == "cpu":
-        reasons["device_bytes"] = _("a CPU has no memory apart from the system's")
-        energy = (
-            _("the energy counter is not read")
-            if _POWERCAP.exists()
-            else _("this system has no energy counter (/sys/class/powercap)")
-        )
-    else:
-        energy = _("the energy counter is not read")
-        if memory.get("device_reason"):
-            reasons["device_bytes"] = memory["device_reason"]
+        for name in ("device_bytes", "allocated_bytes", "reserved_bytes"):
+            reasons[name] = _("a CPU has no memory apart from the system's")
+    reasons.update(memory.get("reasons", {}))
     if "rss_peak_bytes" in memory and memory["rss_peak_bytes"] is None:
         reasons["rss_peak_bytes"] = _("this system does not report a resident peak (VmHWM)")
-    return {**reasons, "energy_j": energy, "power_w": energy}
+    if evidence.energy is not None and evidence.energy.reason:
+        reasons.update(energy_j=evidence.energy.reason, power_w=evidence.energy.reason)
+    elif evidence.energy is None:
+        reasons.update(dict.fromkeys(("energy_j", "power_w"), _("the point ended before")))
+    if evidence.timings and evidence.cold_time_s is None:
+        reasons["cold_time_s"] = _("not asked for")
+    return {**reasons, **evidence.reasons}

@@ -8,8 +8,8 @@ import importlib
 # The first backward call of a process imports the symbolic shapes, and with them sympy.
 _MODULES = (
     "torch.fx.experimental.symbolic_shapes",
-    "costlab.measurement.memory",
-    "costlab.measurement.program",
+    "costlab.measurement.cpu",
+    "costlab.measurement.timed_pass",
 )
 
 

@@ -22,9 +22,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol
 
+import psutil
+
+from costlab.devices.limits import cgroup_limits
+
 _ROOT = Path(__file__).parents[2]
-_GRACE_S = 0.5
+GRACE_S = 0.5
+"""How long a process that is to end may take to do so by itself."""
+
 _POLL_S = 0.1
+_WAIT_S = 0.01
+# A kernel that kills for memory does so before a process holds all that was free.
+_NEAR_LIMIT = 0.8
 _THREAD_VARIABLES = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 
 Cancelled = Callable[[], bool]
@@ -107,9 +116,24 @@ class Child:
                 if isinstance(message, dict):
                     return message
 
-    def wait(self) -> int:
-        """Exit code; minus the signal's number for a killed process."""
-        return self._process.wait()
+    def wait(self, deadline: float) -> tuple[int, int | None]:
+        """Exit code (minus the signal's number for a killed process), largest resident size.
+
+        Raises:
+            TimeoutError: if the child has closed its output but lives on at ``deadline``.
+        """
+        while hasattr(os, "wait4"):
+            pid, status, usage = os.wait4(self.pid, os.WNOHANG)
+            if pid:
+                self._process.returncode = os.waitstatus_to_exitcode(status)
+                return self._process.returncode, peak_of(usage)
+            if time.monotonic() >= deadline:
+                raise TimeoutError
+            time.sleep(_WAIT_S)
+        try:
+            return self._process.wait(deadline - time.monotonic()), None
+        except subprocess.TimeoutExpired:
+            raise TimeoutError from None
 
     def complaint(self) -> str:
         """The last line the child wrote to stderr."""
@@ -148,20 +172,27 @@ class SpawnedWorkers:
         self, request: Mapping[str, Any], timeout_s: float, cancelled: Cancelled | None = None
     ) -> Outcome:
         """Run one request in its own process; see :class:`Outcome`."""
-        kills = oom_kills()
+        memory = memory_state()
         child = Child(self._module, self._threads)
         try:
             child.send({**request, "parent": os.getpid()})
-            message = child.receive(time.monotonic() + timeout_s, cancelled)
+            deadline = time.monotonic() + timeout_s
+            message = child.receive(deadline, cancelled)
             if message is not None:
                 return outcome_of(message)
-            return death(child.wait(), child.complaint(), kills)
+            code, peak_bytes = child.wait(deadline)
+            return death(code, child.complaint(), memory, peak_bytes)
         except TimeoutError:
             return timed_out(timeout_s)
         except InterruptedError:
             return Outcome("cancelled", reason="cancelled")
         finally:
             child.close()
+
+
+def peak_of(usage: Any) -> int:
+    """Bytes of a ``resource.struct_rusage``'s largest resident size."""
+    return int(usage.ru_maxrss) * (1 if sys.platform == "darwin" else 1024)
 
 
 def outcome_of(message: Mapping[str, Any]) -> Outcome:
@@ -177,15 +208,50 @@ def timed_out(timeout_s: float) -> Outcome:
     return Outcome("timeout", reason=f"no result within {timeout_s:.3g} s; the process was killed")
 
 
-def death(code: int, complaint: str, kills_before: int | None) -> Outcome:
-    """Why a process that sent no answer ended, from its exit code (negative: a signal)."""
+@dataclass(frozen=True, slots=True)
+class MemoryState:
+    """What was known about memory before a worker started; None where it is not known.
+
+    ``kills`` is how many processes the kernel has killed for memory, ``available_bytes`` what
+    was left of the system's memory and of the control group's limit.
+    """
+
+    kills: int | None
+    available_bytes: int | None
+
+
+def memory_state() -> MemoryState:
+    """The state now."""
+    available = psutil.virtual_memory().available
+    limit = cgroup_limits().memory_bytes
+    return MemoryState(oom_kills(), available if limit is None else min(available, limit))
+
+
+def death(code: int, complaint: str, before: MemoryState, peak_bytes: int | None = None) -> Outcome:
+    """Why a process that sent no answer ended.
+
+    A kill is "oom_suspected" if the kernel killed for memory meanwhile, or if the process had
+    taken most of what there was; nobody can tell more from outside.
+
+    Args:
+        code: exit code, minus the signal's number for a killed process.
+        complaint: the last it wrote to stderr.
+        before: memory before it started.
+        peak_bytes: its largest resident size; None if unknown.
+    """
     if code != -signal.SIGKILL:
         how = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
         return Outcome("crash", reason=f"the process died: {how}; {complaint}".rstrip("; "))
-    now = oom_kills()
-    if kills_before is not None and now is not None and now > kills_before:
+    kills = oom_kills()
+    if before.kills is not None and kills is not None and kills > before.kills:
         return Outcome("oom_suspected", reason="killed while the system ran out of memory")
-    return Outcome("oom_suspected", reason="killed by SIGKILL from outside")
+    if peak_bytes is None or before.available_bytes is None:
+        return Outcome("oom_suspected", reason="killed by SIGKILL; its memory is not known")
+    share = peak_bytes / before.available_bytes
+    held = f"it held {share:.0%} of the memory that was free"
+    if share >= _NEAR_LIMIT:
+        return Outcome("oom_suspected", reason=f"killed by SIGKILL; {held}")
+    return Outcome("crash", reason=f"killed by SIGKILL from outside; {held}")
 
 
 def oom_kills(vmstat: Path = Path("/proc/vmstat")) -> int | None:
@@ -209,9 +275,9 @@ def kill_group(pid: int, gone: Callable[[], bool]) -> None:
         return
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(pid, signal.SIGTERM)
-        end = time.monotonic() + _GRACE_S
+        end = time.monotonic() + GRACE_S
         while not gone() and time.monotonic() < end:
-            time.sleep(0.01)
+            time.sleep(_WAIT_S)
         os.killpg(pid, signal.SIGKILL)
 
 

@@ -7,6 +7,7 @@ serve alike.
 from __future__ import annotations
 
 import gc
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,9 +16,12 @@ from typing import Protocol
 from costlab.measurement.point import ProcessTiming
 from costlab.measurement.statistics import drift, halves_agree, median, relative_iqr
 
-# Reading the clock twice takes about 0.1 us; a sample this long keeps that below 0.1 %.
-_MIN_SAMPLE_S = 1e-4
-_MAX_CALLS_PER_SAMPLE = 1000
+# What reading the CPU's clock twice costs, where a caller has not measured its own stopwatch.
+_TIMER_S = 1e-7
+_MAX_CALLS_PER_SAMPLE = 100_000
+# Calls may turn out quicker than they were while warming up.
+_MARGIN = 2
+_COLD_SHARE = 0.5
 
 
 class Stopwatch(Protocol):
@@ -30,8 +34,12 @@ class Stopwatch(Protocol):
 class TimingPlan:
     """Limits of one process, in seconds where they end in ``_s``.
 
-    Sampling ends when there are ``min_samples`` and ``min_time_s`` have passed, at the latest
-    after ``max_time_s`` or ``max_samples`` (one sample at least).
+    Warming up ends when the later half of it is as quick as the earlier one, at the latest after
+    ``warmup_s``. Sampling ends when there are ``min_samples`` and ``min_time_s`` have passed, at
+    the latest after ``max_time_s`` or ``max_samples`` (one sample at least). A sample is a block
+    of so many calls that timing it costs at most ``timer_share`` of it. ``cold_samples`` further
+    calls are each timed after the caches were emptied; they take at most half as long as
+    ``max_time_s``.
     """
 
     warmup_s: float = 1.0
@@ -40,6 +48,8 @@ class TimingPlan:
     max_samples: int = 1000
     min_time_s: float = 0.3
     max_time_s: float = 3.0
+    timer_share: float = 1e-4
+    cold_samples: int = 0
 
 
 def wall_clock(action: Callable[[], object], calls: int) -> float:
@@ -63,6 +73,8 @@ def time_process(
     plan: TimingPlan,
     stopwatch: Stopwatch = wall_clock,
     between: Callable[[], None] | None = None,
+    make_cold: Callable[[], None] | None = None,
+    timer_s: float = _TIMER_S,
 ) -> ProcessTiming:
     """Warm up and sample ``action`` with the garbage collector off.
 
@@ -71,43 +83,111 @@ def time_process(
         plan: limits.
         stopwatch: what times it.
         between: run before every call, outside the timed part; with it every sample is one call.
+        make_cold: empties the caches before each cold call, outside the timed part.
+        timer_s: what timing a block costs besides the calls.
     """
-
-    def sample(calls: int) -> float:
-        if between is not None:
-            between()
-        return stopwatch(action, calls) / calls
-
+    one = _Sampler(action, stopwatch, between)
     gc.collect()
     gc.disable()
     try:
-        first_call_s = sample(1)
-        warmup: list[float] = []
-        deadline = time.perf_counter() + plan.warmup_s
-        while time.perf_counter() < deadline and not halves_agree(warmup, plan.warmup_tolerance):
-            warmup.append(sample(1))
-        calls = 1
-        if between is None:
-            typical = median(warmup) if warmup else first_call_s
-            calls = min(max(1, round(_MIN_SAMPLE_S / max(typical, 1e-9))), _MAX_CALLS_PER_SAMPLE)
-        samples: list[float] = []
-        cpu_start, start = time.process_time(), time.perf_counter()
-        while True:
-            samples.append(sample(calls))
-            elapsed = time.perf_counter() - start
-            enough = len(samples) >= plan.min_samples and elapsed >= plan.min_time_s
-            if enough or elapsed >= plan.max_time_s or len(samples) >= plan.max_samples:
-                break
-        cpu_s = time.process_time() - cpu_start
+        first_call_s = one.sample(1)
+        warmup, settled = _warm_up(one, first_call_s, plan, timer_s)
+        calls = one.block(median(warmup[-3:]) if warmup else first_call_s, plan, timer_s)
+        start_s, cpu_start_s = time.monotonic(), time.process_time()
+        samples = _hot_samples(one, calls, plan)
+        cpu_s, end_s = time.process_time() - cpu_start_s, time.monotonic()
+        cold = _cold_samples(one, plan, make_cold)
     finally:
         gc.enable()
     return ProcessTiming(
         median_s=median(samples),
         samples_s=tuple(samples),
         first_call_s=first_call_s,
-        warmup_calls=len(warmup) + 1,
+        warmup_calls=one.calls_before_sampling(len(samples) * calls + len(cold)),
         calls_per_sample=calls,
-        cpu_share=cpu_s / elapsed if elapsed > 0 else None,
+        cpu_share=cpu_s / (end_s - start_s) if end_s > start_s else None,
         drift=drift(samples),
         relative_iqr=relative_iqr(samples),
+        settled=settled,
+        timer_share=timer_s / (median(samples) * calls) if median(samples) > 0 else None,
+        cold_samples_s=cold,
+        start_s=start_s,
+        end_s=end_s,
+        called_s=one.total_s,
     )
+
+
+class _Sampler:
+    """Times blocks of calls and keeps count of them."""
+
+    def __init__(
+        self,
+        action: Callable[[], object],
+        stopwatch: Stopwatch,
+        between: Callable[[], None] | None,
+    ) -> None:
+        self._action = action
+        self._stopwatch = stopwatch
+        self._between = between
+        self._calls = 0
+        self.total_s = 0.0
+
+    def sample(self, calls: int) -> float:
+        """Seconds for one call, the mean of a block of them."""
+        if self._between is not None:
+            self._between()
+        block_s = self._stopwatch(self._action, calls)
+        self._calls += calls
+        self.total_s += block_s
+        return block_s / calls
+
+    def block(self, call_s: float, plan: TimingPlan, timer_s: float) -> int:
+        """How many calls of ``call_s`` make a block beside which the timer does not count."""
+        if self._between is not None:
+            return 1
+        needed = math.ceil(_MARGIN * timer_s / plan.timer_share / max(call_s, 1e-9))
+        return min(max(1, needed), _MAX_CALLS_PER_SAMPLE)
+
+    def calls_before_sampling(self, later: int) -> int:
+        return self._calls - later
+
+
+def _warm_up(
+    one: _Sampler, first_call_s: float, plan: TimingPlan, timer_s: float
+) -> tuple[list[float], bool]:
+    """Blocks until the two halves of them agree, and whether they came to agree in time."""
+    warmup: list[float] = []
+    typical = first_call_s
+    deadline = time.perf_counter() + plan.warmup_s
+    while not (settled := halves_agree(warmup, plan.warmup_tolerance)):
+        if time.perf_counter() >= deadline:
+            break
+        warmup.append(one.sample(one.block(typical, plan, timer_s)))
+        typical = warmup[-1]
+    return warmup, settled
+
+
+def _hot_samples(one: _Sampler, calls: int, plan: TimingPlan) -> list[float]:
+    samples: list[float] = []
+    start = time.perf_counter()
+    while True:
+        samples.append(one.sample(calls))
+        elapsed = time.perf_counter() - start
+        enough = len(samples) >= plan.min_samples and elapsed >= plan.min_time_s
+        if enough or elapsed >= plan.max_time_s or len(samples) >= plan.max_samples:
+            return samples
+
+
+def _cold_samples(
+    one: _Sampler, plan: TimingPlan, make_cold: Callable[[], None] | None
+) -> tuple[float, ...]:
+    if make_cold is None:
+        return ()
+    samples: list[float] = []
+    deadline = time.perf_counter() + _COLD_SHARE * plan.max_time_s
+    while len(samples) < plan.cold_samples:
+        make_cold()
+        samples.append(one.sample(1))
+        if time.perf_counter() >= deadline:
+            break
+    return tuple(samples)

@@ -10,14 +10,19 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from costlab.errors import CostLabError
+from costlab.measurement.backend import Backend, open_backend
 from costlab.measurement.memory_errors import is_out_of_memory
 from costlab.measurement.point import PointSpec
-from costlab.measurement.timing import TimingPlan, time_process, wall_clock
+from costlab.measurement.timing import TimingPlan
+
+if TYPE_CHECKING:
+    from costlab.measurement.program import Runnable
 
 Send = Callable[[Mapping[str, Any]], None]
 
@@ -25,7 +30,8 @@ Send = Callable[[Mapping[str, Any]], None]
 def serve(request: Mapping[str, Any], send: Send) -> None:
     """Run one pass and send what came out; failures are messages too."""
     try:
-        send(_PASSES[request["pass"]](request))
+        message = _PASSES[request["pass"]](request)
+        send({**message, "cpu_s": sum(os.times()[:4])})
     except CostLabError as error:
         send({
             "kind": "rejected", "error": type(error).__name__, "message": error.message,
@@ -49,67 +55,87 @@ def _describe(request: Mapping[str, Any]) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _prepare(request: Mapping[str, Any]) -> Any:
+def _prepare(request: Mapping[str, Any]) -> tuple[PointSpec, Backend, Runnable]:
     import torch
 
     from costlab.measurement.program import build_runnable
 
     spec = PointSpec(**request["spec"])
     torch.set_num_threads(spec.threads)
-    return spec, torch.device(spec.device), build_runnable(spec)
+    return spec, open_backend(spec.device), build_runnable(spec)
 
 
 def _timing(request: Mapping[str, Any]) -> dict[str, Any]:
-    spec, device, runnable = _prepare(request)
-    stopwatch: Any = wall_clock
-    if device.type == "cuda":
-        from costlab.measurement.cuda import CudaStopwatch
+    from costlab.measurement.timed_pass import timed_pass
 
-        stopwatch = CudaStopwatch(device)
-    timing = time_process(
-        runnable.run,
-        TimingPlan(**request["plan"]),
-        stopwatch,
-        runnable.reset if spec.mode == "train" else None,
+    spec, backend, runnable = _prepare(request)
+    return timed_pass(
+        spec, backend, runnable, TimingPlan(**request["plan"]), vary=request.get("vary", True)
     )
-    from costlab.measurement.program import is_sound
-
-    runnable.reset()
-    return {"kind": "timing", "timing": asdict(timing), "sound": is_sound(runnable.run())}
 
 
 def _memory(request: Mapping[str, Any]) -> dict[str, Any]:
-    _spec, device, runnable = _prepare(request)
-    # Kernels keep what they set up in their first call; the formula speaks of later ones.
-    runnable.run()
-    runnable.reset()
-    if device.type == "cuda":
-        from costlab.measurement.cuda import cuda_peak
+    from costlab.measurement.timed_pass import varied_signature
 
-        peak = cuda_peak(runnable.run, device)
-        return {
-            "kind": "memory", "peak_bytes": peak.requested_bytes,
-            "device_bytes": peak.device_bytes, "device_reason": peak.device_reason,
-            "allocated_bytes": peak.allocated_bytes, "reserved_bytes": peak.reserved_bytes,
-            "retries": peak.retries,
-        }  # fmt: skip
-    from costlab.measurement.memory import allocator_peak
-
-    before = runnable.resident_bytes()
-    return {"kind": "memory", "peak_bytes": before + allocator_peak(runnable.run)}
+    _spec, backend, runnable = _prepare(request)
+    # Kernels keep what they set up in their first call; the formula speaks of later ones. That
+    # call tells what the varied inputs give in a process that has computed nothing yet.
+    fresh = varied_signature(runnable)
+    peaks = backend.peaks(runnable.run, runnable.resident_bytes())
+    return {"kind": "memory", **asdict(peaks), "fresh": fresh}
 
 
 def _resident(request: Mapping[str, Any]) -> dict[str, Any]:
-    from costlab.measurement.memory import resident_peak_bytes
+    import torch
 
-    _spec, _device, runnable = _prepare(request)
+    from costlab.measurement.memory import resident_peak_bytes
+    from costlab.measurement.program import build_runnable
+
+    # The program's tensors come on top of this, so the difference of the two is the program's.
+    baseline = resident_peak_bytes()
+    spec = PointSpec(**request["spec"])
+    torch.set_num_threads(spec.threads)
+    runnable = build_runnable(spec)
     kept = runnable.run()
     peak = resident_peak_bytes()
     del kept
-    return {"kind": "resident", "rss_peak_bytes": peak}
+    return {"kind": "resident", "rss_peak_bytes": peak, "rss_baseline_bytes": baseline}
 
 
-_PASSES = {"describe": _describe, "timing": _timing, "memory": _memory, "resident": _resident}
+def _energy(request: Mapping[str, Any]) -> dict[str, Any]:
+    """Call for ``window_s``, while the parent reads the device."""
+    spec, backend, runnable = _prepare(request)
+    between = runnable.reset if spec.mode == "train" else None
+    runnable.run()
+    backend.synchronize()
+    calls, start_s = 0, time.monotonic()
+    while time.monotonic() - start_s < request["window_s"]:
+        if between is not None:
+            between()
+        backend.time(runnable.run, 1)
+        calls += 1
+    return {
+        "kind": "energy", "calls": calls, "start_s": start_s, "end_s": time.monotonic(),
+    }  # fmt: skip
+
+
+def _path(request: Mapping[str, Any]) -> dict[str, Any]:
+    """One way of timing by itself: ``path`` of the request is one of ``cuda_paths.PATHS``."""
+    from costlab.measurement.cuda_paths import time_path
+    from costlab.measurement.program import is_sound
+
+    _spec, backend, runnable = _prepare(request)
+    for _call in range(request["warm_calls"]):
+        runnable.reset()
+        sound = is_sound(runnable.run())
+    times = time_path(backend, request["path"], runnable.run, runnable.reset, request["samples"])
+    return {"kind": "path", **asdict(times), "sound": sound, "uuid": backend.uuid}
+
+
+_PASSES = {
+    "describe": _describe, "timing": _timing, "memory": _memory, "resident": _resident,
+    "energy": _energy, "path": _path,
+}  # fmt: skip
 
 
 def main() -> None:

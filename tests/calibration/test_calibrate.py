@@ -8,6 +8,7 @@ import math
 from pathlib import Path
 
 import pytest
+import torch
 
 from costlab.calibration.api import calibrate
 from costlab.calibration.records import folder, load_latest, records, save, staleness
@@ -91,3 +92,16 @@ def test_a_record_of_another_environment_is_stale() -> None:
     assert any("torch: 1.0 ->" in change for change in staleness(stale))
     assert any("another" in change for change in staleness(stale))
     assert staleness(_record()) == ()
+
+
+def test_a_device_that_is_not_there_is_an_error_of_one_line_and_leaves_no_record() -> None:
+    if torch.cuda.is_available():
+        device = f"cuda:{torch.cuda.device_count()}"
+    else:
+        device = "cuda:0"
+
+    with pytest.raises(InputError, match="CUDA") as raised:
+        calibrate(device, level="trial")
+
+    assert "\n" not in str(raised.value)
+    assert list(records()) == []

@@ -4,30 +4,41 @@ from __future__ import annotations
 
 from typing import Any
 
+from costlab.measurement.evidence import Evidence
 from costlab.measurement.judge import Verdict, judge
+from costlab.measurement.judge_results import ResultCheck
 from costlab.measurement.point import PointSpec, ProcessTiming
 from costlab.measurement.process import Outcome
+from costlab.measurement.statistics import repeat_interval
+from costlab.measurement.watch import Observation
 
 _SPEC = PointSpec("x", {"n": 2})
+_ANSWER = ((4.0, 2.0, 0.1, 0.2, 0.3),)
+_CHECK = ResultCheck(_ANSWER, _ANSWER)
 _MEMORY = {"peak_bytes": 12, "rss_peak_bytes": 34}
 
 
-def _process(median_s: float, *, cpu_share: float = 1.0, drift: float = 0.0) -> ProcessTiming:
-    return ProcessTiming(median_s, (median_s,), median_s, 1, 1, cpu_share, drift, 0.01)
+def _process(
+    median_s: float, *, cpu_share: float = 1.0, drift: float = 0.0, **more: Any
+) -> ProcessTiming:
+    return ProcessTiming(median_s, (median_s,), median_s, 1, 1, cpu_share, drift, 0.01, **more)
 
 
 def _judge(*processes: ProcessTiming, failure: Outcome | None = None, **more: Any) -> Verdict:
-    return judge(
-        more.get("spec", _SPEC), processes, more.get("sound", True), failure,
-        more.get("memory", _MEMORY),
+    evidence = Evidence(
+        timings=list(processes), checks=[_CHECK] * len(processes), sound=more.get("sound", True),
+        failure=failure, memory=dict(more.get("memory", _MEMORY)),
+        observations=more.get("observations", []), flags=more.get("known", set()),
     )  # fmt: skip
+    return judge(more.get("spec", _SPEC), evidence, cpus=2)
 
 
 def test_close_processes_are_ok() -> None:
-    verdict = _judge(_process(1.00), _process(1.10), _process(1.05))
+    verdict = _judge(_process(1.00), _process(1.04), _process(1.02))
 
-    assert (verdict.status, verdict.time_s) == ("ok", 1.05)
-    assert verdict.interval_s == (1.00, 1.10)
+    assert (verdict.status, verdict.time_s) == ("ok", 1.02)
+    interval = repeat_interval([1.00, 1.04, 1.02])
+    assert verdict.interval_s == (interval.low, interval.high)
     assert verdict.flags == ()
 
 
@@ -74,3 +85,31 @@ def test_idle_cpus_are_no_interference_with_several_threads() -> None:
     disturbed = [_process(1.0, cpu_share=0.7) for _ in range(3)]
 
     assert _judge(*disturbed, spec=PointSpec("x", {"n": 2}, threads=2)).flags == ()
+
+
+def test_other_load_and_other_costlabs_are_named() -> None:
+    quiet = [_process(1.0) for _ in range(3)]
+    seen = [Observation(), Observation(others_cpus=0.9), Observation(costlabs=(77,))]
+
+    assert _judge(*quiet, observations=seen).flags == ("other_costlab", "other_load")
+    assert _judge(*quiet, observations=[Observation(others_cpus=0.05)]).flags == ()
+
+
+def test_a_warm_up_that_ended_by_time_and_a_costly_timer_are_named() -> None:
+    processes = [_process(1.0, settled=False, timer_share=0.01) for _ in range(3)]
+
+    assert _judge(*processes).flags == ("not_settled", "timer_cost")
+    assert _judge(_process(1.0, settled=False), _process(1.0), _process(1.0)).flags == ()
+
+
+def test_a_gpu_that_waits_for_the_cpu_is_named() -> None:
+    processes = [_process(1.0, host_s=0.99) for _ in range(3)]
+
+    assert _judge(*processes, spec=PointSpec("x", {"n": 2}, device="cuda")).flags == ("host_bound",)
+    assert _judge(*processes).flags == ()
+
+
+def test_what_was_known_before_judging_is_kept() -> None:
+    assert _judge(*[_process(1.0)] * 3, known={"throttled_throughout"}).flags == (
+        "throttled_throughout",
+    )
