@@ -37,7 +37,7 @@ class Member:
         timed, fresh = self._workers
         self._measuring = Measuring(
             spec, timed, plan.timing, plan.timeout_s, budget_s, cancelled=cancelled, fresh=fresh,
-            keeper=self._log,
+            keeper=self._log, energy=plan.energy,
         )  # fmt: skip
         self._content = b""
         self.asked = self._measuring.digest

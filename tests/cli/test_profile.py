@@ -19,7 +19,7 @@ from costlab.store import connection, store
 from tests.sweep.fakes import FakeWorkers
 
 pytestmark = pytest.mark.usefixtures("unsynced")
-_POINTS = ["lstm", "n=3,5,7,9", "d=16"]
+_POINTS = ["lstm", "n=3,5,7,9", "d=16", "--repeats", "3"]
 
 
 @pytest.fixture
