@@ -62,7 +62,7 @@ class CellLoop(nn.Module):
 class Gru(nn.Module):
     """A recurrent layer whose steps are called from C++ rather than from Python."""
 
-    kind: type[nn.RNNBase] = nn.GRU
+    kind: type[nn.GRU] | type[nn.RNN] = nn.GRU
 
     def __init__(self, width: int, heads: int) -> None:
         super().__init__()
@@ -201,8 +201,8 @@ def _builder(kind: type[nn.Module], trains: bool) -> Builder:
 
 
 _MODULES: dict[str, type[nn.Module]] = {
-    "block": Block, "scores": ScoresBlock, "cell_loop": CellLoop, "gru": Gru, "rnn": Rnn, "gated": Gated,
-    "convolved": Convolved, "sorted": Sorted, "cache": Cache,
+    "block": Block, "scores": ScoresBlock, "cell_loop": CellLoop, "gru": Gru, "rnn": Rnn,
+    "gated": Gated, "convolved": Convolved, "sorted": Sorted, "cache": Cache,
 }  # fmt: skip
 PROGRAMS: dict[str, Builder] = {
     f"{name}{suffix}": _builder(kind, trains)
