@@ -2,39 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from costlab.calibration.pricing import PricedOp, predict_ops
+from costlab.calibration.pricing import predict_ops
 from costlab.calibration.suite import BANDWIDTH, PASS, SHAPED, Case
+from costlab.calibration.timings import TimedCase, TinyProgram
 from costlab.hardware.calibration_record import CalibrationRecord, Curve, Residual, ShapedRate
 from costlab.measurement.statistics import median
+from costlab.prediction.timing import BIAS_COPY
 
 # A kernel's own work is taken to be at least this share of its time, however short it is.
 _LEAST_WORK = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class TimedCase:
-    """A case with its operators and its times in seconds, one per round."""
-
-    case: Case
-    ops: tuple[PricedOp, ...]
-    times_s: tuple[float, ...]
-
-    @property
-    def time_s(self) -> float:
-        """The quickest round: what others on the machine add is not the device's rate."""
-        return min(self.times_s)
-
-    @property
-    def spread(self) -> float:
-        """How far the slowest round was above the quickest."""
-        return max(self.times_s) / self.time_s - 1
-
-    @property
-    def mode(self) -> str:
-        return "train" if any(op.phase == "backward" for op in self.ops) else "forward"
+# A launch is taken to cost at least this share of a tiny program.
+_LEAST_LAUNCH = 0.2
+_FUSED = "fused_"
+_LEAST_FACTOR = 0.5
+_COLD_SHARES = tuple(step / 10 for step in range(11))
 
 
 def tables(
@@ -84,13 +69,79 @@ def _work_s(item: TimedCase, bare_s: float, bare_backward_s: float) -> float:
     return max(item.time_s - overhead, _LEAST_WORK * item.time_s)
 
 
+def launch_costs(programs: Sequence[TinyProgram], record: CalibrationRecord) -> dict[str, float]:
+    """Cost per launch by style and phase: what tiny programs take beyond the work of their calls.
+
+    Args:
+        programs: timed tiny programs.
+        record: rates, without launch costs.
+    """
+    fused = _means(
+        (program.style + program.phase, _launch_s(program, record, None))
+        for program in programs
+        if program.style == _FUSED
+    )
+    others = _means(
+        (
+            program.style + program.phase,
+            _launch_s(program, record, fused.get(_FUSED + program.phase)),
+        )
+        for program in programs
+        if program.style != _FUSED
+    )
+    return {**others, **fused}
+
+
+def _launch_s(program: TinyProgram, record: CalibrationRecord, copy_s: float | None) -> float:
+    """Seconds per launch; a copy of a bias takes ``copy_s``, or as long as any launch (None)."""
+    work_s = float(predict_ops(program.ops, record, "forward").work_s)
+    launches = sum(op.launches for op in program.ops)
+    copies = sum(op.op == BIAS_COPY for op in program.ops)
+    rest_s = program.time_s - work_s - launches * record.step_s - copies * (copy_s or 0.0)
+    if copy_s is None:
+        launches += copies
+    return max(rest_s, _LEAST_LAUNCH * program.time_s) / launches
+
+
+def _means(costs: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Geometric means by name."""
+    logs: dict[str, list[float]] = {}
+    for name, seconds in costs:
+        logs.setdefault(name, []).append(math.log(seconds))
+    return {name: math.exp(sum(values) / len(values)) for name, values in logs.items()}
+
+
+def with_program_state(record: CalibrationRecord, timed: Sequence[TimedCase]) -> CalibrationRecord:
+    """``record`` with the cold share and the factor that predict the whole programs best."""
+    passes = [item for item in timed if item.case.table == PASS]
+    if not passes:
+        return record
+
+    def fitted(share: float) -> tuple[float, CalibrationRecord]:
+        candidate = replace(record, cold_share=share)
+        factors = []
+        for item in passes:
+            times = predict_ops(item.ops, candidate, item.mode, item.peak_bytes)
+            rest_s = item.time_s - float(times.launch_s) - float(times.latency_s)
+            factors.append(max(rest_s / float(times.work_s), _LEAST_FACTOR))
+        candidate = replace(candidate, program_factor=median(factors))
+        logs = [math.log(item.time_s / _predicted_s(item, candidate)) for item in passes]
+        return sum(map(abs, logs)), candidate
+
+    return min(map(fitted, _COLD_SHARES), key=lambda pair: pair[0])[1]
+
+
+def _predicted_s(item: TimedCase, record: CalibrationRecord) -> float:
+    return float(predict_ops(item.ops, record, item.mode, item.peak_bytes).total_s)
+
+
 def with_residuals(record: CalibrationRecord, timed: Sequence[TimedCase]) -> CalibrationRecord:
     """``record`` with its errors on the held-out cases and the spread between rounds."""
     residuals = tuple(
         Residual(
             name=item.case.name,
             shape=label(item.case),
-            predicted_s=predict_ops(item.ops, record, item.mode),
+            predicted_s=_predicted_s(item, record),
             measured_s=item.time_s,
         )
         for item in timed

@@ -118,7 +118,7 @@ def factory(target: str) -> str:
 def _program(side: Side, machine: Machine) -> Program:
     derivation, prediction, _point = side
     work = prediction.shares["compute"] + prediction.shares["memory"]
-    latency = machine.launch("forward", derivation.mode) + machine.step_s
+    latency = machine.launch("forward", derivation.mode, "loop_") + machine.step_s
     return Program(factory(derivation.architecture), work, (prediction.steps or 0) * latency)
 
 
