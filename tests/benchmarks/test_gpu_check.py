@@ -13,7 +13,7 @@ from benchmarks import gpu_check
 from benchmarks.gpu_points import points, traced_programs
 from benchmarks.gpu_record import Check, Findings
 from costlab.arch import registry
-from costlab.calibration.records import CalibrationRecord
+from costlab.hardware.calibration_record import CalibrationRecord
 from costlab.hardware.catalogue import load_profile
 from costlab.measurement.process import SpawnedWorkers
 from costlab.store import Store
