@@ -7,6 +7,7 @@ is a defect of CostLab itself.
     CostLabError
     ├── InputError            the caller's sizes, names or files are wrong (exit code 2)
     │   ├── SizeError         a size is not an integer, out of range, or contradicts another
+    │   ├── StoreError        the file of runs cannot be opened, read or written
     │   └── UnknownNameError  no such architecture, device, metric; carries the nearest names
     ├── ModuleError           the user's module or factory failed or returned something else
     ├── DerivationError       no formula holds for this module; names the operator and the line
@@ -49,6 +50,10 @@ class InputError(CostLabError):
 
 class SizeError(InputError):
     """A size is not a positive integer, outside the domain, or contradicts another size."""
+
+
+class StoreError(InputError):
+    """The file of runs is damaged, locked, full, read-only or of a newer version."""
 
 
 class UnknownNameError(InputError):

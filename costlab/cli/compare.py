@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from costlab.cli.common import Progress, Subparsers, add_command, add_store, print_json
 from costlab.errors import InputError
@@ -13,6 +14,7 @@ from costlab.units import format_percent
 
 if TYPE_CHECKING:
     from costlab.comparison.record import ComparedPoint, Comparison
+    from costlab.comparison.runs import RunComparison, RunPoint
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -21,10 +23,20 @@ def add_parser(subparsers: Subparsers) -> None:
         subparsers,
         "compare",
         run,
-        help=_("prediction against measurement: errors, exponents, crossovers, verdicts"),
-        examples=["costlab compare latest", "costlab compare latest --fail-over time=20%"],
+        help=_(
+            "prediction against measurement, or run against run: errors, exponents, crossovers, "
+            "verdicts"
+        ),
+        examples=[
+            "costlab compare latest",
+            "costlab compare latest --fail-over time=20%",
+            "costlab compare latest --against 20261129T1200-ab12 --fail-over time=5%",
+        ],
     )
     parser.add_argument("run_name", metavar="RUN", help=_("name of a run, or `latest`"))
+    parser.add_argument(
+        "--against", metavar="RUN2", help=_("another run, the baseline: which points got slower")
+    )
     parser.add_argument(
         "--fail-over",
         metavar="METRIC=LIMIT",
@@ -39,6 +51,8 @@ def run(args: argparse.Namespace) -> int:
 
     limit = None if args.fail_over is None else _limit(args.fail_over)
     name, points = load_points(args.store, args.run_name)
+    if args.against is not None:
+        return _run_against(args, name, points, limit)
     comparison = compare_run(name, points, Progress(args.quiet))
     if args.json:
         print_json(comparison.to_json())
@@ -46,30 +60,77 @@ def run(args: argparse.Namespace) -> int:
         print(show(comparison))
     if limit is None:
         return 0
-    over = [point for point in comparison.points if _is_over(point, *limit)]
+    text = _("costlab: {name} {sizes}: {metric} is off by more than {limit}")
+    return _fail([point for point in comparison.points if _is_over(point, *limit)], text, limit)
+
+
+def _run_against(
+    args: argparse.Namespace,
+    name: str,
+    points: list[dict[str, Any]],
+    limit: tuple[str, float] | None,
+) -> int:
+    """Compare with another run and show."""
+    from costlab.cli.joined import load_points
+    from costlab.comparison.runs import compare_runs
+
+    against, others = load_points(args.store, args.against)
+    comparison = compare_runs(points, others, name, against)
+    if not comparison.points:
+        raise InputError(
+            _("the runs have no point in common"),
+            given=f"{name}, {against}",
+            advice=_("measure the same sizes, modes and threads in both"),
+        )
+    if args.json:
+        print_json(comparison.to_json())
+    else:
+        print(show(comparison))
+    if limit is None:
+        return 0
+    text = _("costlab: {name} {sizes}: {metric} grew by more than {limit}")
+    return _fail([point for point in comparison.points if _has_grown(point, *limit)], text, limit)
+
+
+def _fail(over: Sequence[ComparedPoint | RunPoint], text: str, limit: tuple[str, float]) -> int:
+    """Name each point on stderr; the exit code."""
     for point in over:
         sizes = " ".join(f"{k}={v}" for k, v in point.sizes.items())
-        text = _("costlab: {name} {sizes}: {metric} is off by more than {limit}")
-        limit_text = format_percent(limit[1])
         print(
-            text.format(name=point.architecture, sizes=sizes, metric=limit[0], limit=limit_text),
+            text.format(
+                name=point.architecture,
+                sizes=sizes,
+                metric=limit[0],
+                limit=format_percent(limit[1]),
+            ),
             file=sys.stderr,
         )
     return 1 if over else 0
 
 
-def show(comparison: Comparison) -> str:
+def _has_grown(point: RunPoint, metric: str, share: float) -> bool:
+    """Whether the whole interval of the ratio lies beyond ``share``."""
+    if metric == "time":
+        return point.difference is not None and point.difference.interval[0] > 1 + share
+    return point.peak_ratio is not None and point.peak_ratio > 1 + share
+
+
+def show(comparison: Comparison | RunComparison) -> str:
     """The comparison as text: points, errors, growth and crossovers."""
+    from costlab.comparison.record import Comparison
     from costlab.reporting.api import to_document
     from costlab.reporting.document import Notes, Table, table_text
 
-    lines = [_("run {run}: predicted against measured").format(run=comparison.run), ""]
-    for section in to_document(comparison).sections:
+    document = to_document(comparison)
+    lines = [f"{document.title}: {document.subtitle}", ""]
+    for section in document.sections:
         for block in section.blocks:
             if isinstance(block, Table):
                 lines += [table_text(block), ""]
             elif isinstance(block, Notes):
                 lines += [block.title, *(f"- {item}" for item in block.items), ""]
+    if not isinstance(comparison, Comparison):
+        return "\n".join(lines).rstrip()
     for metric, errors in comparison.overall.items():
         text = _("{metric}: median error {median}, 90 % below {p90}, worst {worst}, {count} points")
         lines.append(

@@ -36,17 +36,24 @@ class Check:
 
 def add_parser(subparsers: Subparsers) -> None:
     """Add the command."""
-    add_command(
+    parser = add_command(
         subparsers,
         "doctor",
         run,
         help=_("check this machine and say what to do about what is missing"),
-        examples=["costlab doctor"],
+        examples=["costlab doctor", "costlab doctor --template"],
+    )
+    parser.add_argument(
+        "--template",
+        action="store_true",
+        help=_("print a device profile of this machine to fill in, for --device FILE.toml"),
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Print a line for each check; 1 if one failed."""
+    if args.template:
+        return _print_template()
     checks = list(_checks())
     if args.json:
         print_json({"schema": "costlab.doctor/1", "checks": [asdict(check) for check in checks]})
@@ -56,6 +63,14 @@ def run(args: argparse.Namespace) -> int:
             if check.fix:
                 print(f"      -> {check.fix}")
     return 1 if any(check.verdict == FAIL for check in checks) else 0
+
+
+def _print_template() -> int:
+    from costlab.devices import fingerprint
+    from costlab.hardware.template import profile_template
+
+    print(profile_template(fingerprint(), datetime.now(UTC).date()), end="")
+    return 0
 
 
 def _checks() -> Iterator[Check]:

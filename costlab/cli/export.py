@@ -15,8 +15,11 @@ def add_parser(subparsers: Subparsers) -> None:
         subparsers,
         "export",
         run,
-        help=_("write a run to a file: .json keeps everything, .csv has a row for each point"),
-        examples=["costlab export latest -o run.json"],
+        help=_(
+            "write a run to a file: .json and .jsonl keep everything, .csv and .parquet have a row "
+            "for each point"
+        ),
+        examples=["costlab export latest -o run.json", "costlab export latest -o run.csv"],
         json=False,
     )
     parser.add_argument("run_name", metavar="RUN", help=_("name of a run, or `latest`"))

@@ -16,20 +16,28 @@ def add_parser(subparsers: Subparsers) -> None:
         "import",
         run,
         help=_("add an exported run to the store; what is there already is left alone"),
-        examples=["costlab import run.json"],
+        examples=["costlab import run.json", "costlab import other-machine.sqlite"],
         json=False,
     )
-    parser.add_argument("file", type=Path, metavar="FILE", help=_("a .json of `costlab export`"))
+    parser.add_argument(
+        "file",
+        type=Path,
+        metavar="FILE",
+        help=_("a .json or .jsonl of `costlab export`, or a store"),
+    )
     add_store(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Read the file into the store."""
+    """Read the file into the store; 0 also where nothing was new."""
     from costlab.store import Store
-    from costlab.store.exchange import import_run
     from costlab.store.home import default_store
+    from costlab.store.merge import import_file
 
     with Store(args.store or default_store()) as store:
-        name, added = import_run(store, args.file)
-    print(_("{run}: {count} new point(s)").format(run=name, count=added))
+        imported = import_file(store, args.file)
+    for came in imported:
+        print(_("{run}: {count} new point(s)").format(run=came.run, count=came.added))
+        if came.torn:
+            print(_("the last line of {file} is torn and was left out").format(file=args.file))
     return 0

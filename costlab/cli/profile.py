@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import random
+import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,12 +32,13 @@ from costlab.i18n import _
 from costlab.units import format_value, parse_seconds
 
 if TYPE_CHECKING:
-    from costlab.measurement.point import PointResult, PointSpec
+    from costlab.measurement.point import PointResult
     from costlab.store import Store
+    from costlab.sweep.drift import OrderDrift
     from costlab.sweep.plan import SweepPlan
+    from costlab.sweep.run import Turn
 
 CANCELLED = 130
-_FAILED = {"crash", "timeout", "oom", "oom_suspected"}
 _COLUMNS = "{status:9}  {time:>9}  {interval:>21}  {peak:>9}  {rss:>9}  {what}"
 
 
@@ -63,7 +66,12 @@ def add_parser(subparsers: Subparsers) -> None:
         "--repeats", type=positive, default=3, help=_("timed processes, at least 3 (default: 3)")
     )
     parser.add_argument(
-        "--resume", action="store_true", help=_("go on with the latest run of the same points")
+        "--resume",
+        action="store_true",
+        help=_("go on with the latest run of the same points: neither done nor failed ones again"),
+    )
+    parser.add_argument(
+        "--retry-failed", action="store_true", help=_("--resume, and measure failed points again")
     )
     add_store(parser)
 
@@ -72,6 +80,7 @@ def run(args: argparse.Namespace) -> int:
     """Measure the sweep; 1 if no point could be measured."""
     from costlab.store import Store
     from costlab.store.home import default_store
+    from costlab.sweep.failures import FAILED
     from costlab.sweep.run import new_run, run_sweep
 
     plan = _plan(args)
@@ -80,17 +89,15 @@ def run(args: argparse.Namespace) -> int:
     path = args.store or default_store()
     counts: Counter[str] = Counter()
     with Store(path) as store, cancellable() as cancelled:
-        name, plan = _earlier(store, plan) if args.resume else (new_run(), plan)
-
-        def show(spec: PointSpec, place: int, count: int) -> None:
-            progress(f"[{place + 1}/{count}] {spec.target} {_sizes(spec.sizes)}")
-
+        going_on = args.resume or args.retry_failed
+        name, plan = _earlier(store, plan) if going_on else (new_run(), plan)
         if not args.json:
             print(_("run {run} in {path}").format(run=name, path=path))
             print(_header())
         results: Iterator[PointResult] = run_sweep(
-            plan, store, name, progress=show, cancelled=cancelled
-        )
+            plan, store, name, retry_failed=args.retry_failed, progress=_Clock(progress),
+            cancelled=cancelled,
+        )  # fmt: skip
         for result in results:
             progress.clear()
             counts[result.status] += 1
@@ -99,14 +106,53 @@ def run(args: argparse.Namespace) -> int:
             else:
                 print(_row(result), flush=True)
         progress.clear()
-    if args.json:
-        summary = {"schema": "costlab.profile/1", "kind": "summary", "run": name}
-        print_json({**summary, "statuses": dict(counts), "store": str(path)}, indent=None)
-    elif not counts:
-        print(_("nothing left to measure"))
+        _summarise(args, store, name, counts)
     if counts["cancelled"]:
         return CANCELLED
-    return 1 if counts and counts.keys() <= _FAILED else 0
+    return 1 if counts and counts.keys() <= FAILED else 0
+
+
+def _summarise(args: argparse.Namespace, store: Store, run: str, counts: Counter[str]) -> None:
+    from costlab.sweep.drift import order_drift
+
+    drift = order_drift(store.points(run))
+    if args.json:
+        found = None if drift is None else {**asdict(drift), "found": drift.found}
+        summary = {
+            "schema": "costlab.profile/1", "kind": "summary", "run": run,
+            "statuses": dict(counts), "drift": found, "store": str(store.path),
+        }  # fmt: skip
+        print_json(summary, indent=None)
+        return
+    if not counts:
+        print(_("nothing left to measure"))
+    if drift is not None and drift.found:
+        print(drift_text(drift))
+
+
+def drift_text(drift: OrderDrift) -> str:
+    """One line about a drift that was found."""
+    return _(
+        "times changed by {change:+.0f} % from the first to the last process of the run: the "
+        "machine did not stay the same"
+    ).format(change=100 * drift.change)
+
+
+class _Clock:
+    """Words a sweep's turns with the time that is left, as far as the turns so far tell."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+        self._start = time.monotonic()
+
+    def __call__(self, turn: Turn) -> None:
+        left = ""
+        if turn.turn:
+            passed_s = time.monotonic() - self._start
+            left_s = passed_s / turn.turn * (turn.turns - turn.turn)
+            left = _(", about {time} left").format(time=format_value(float(f"{left_s:.2g}"), "s"))
+        what = f"{turn.spec.target} {_sizes(turn.spec.sizes)}"
+        self._progress(f"[{turn.done}/{turn.points}{left}] {what}")
 
 
 def _plan(args: argparse.Namespace) -> SweepPlan:
@@ -127,8 +173,8 @@ def _plan(args: argparse.Namespace) -> SweepPlan:
         grid,
         modes=[args.mode],
         dtypes=[args.dtype],
-        device=args.device,
-        threads=args.threads,
+        devices=[args.device],
+        threads=[args.threads],
         options=flags,
     )
     budget_s = None if args.budget is None else parsed(parse_seconds, "--budget", args.budget)
@@ -155,13 +201,26 @@ def _check(plan: SweepPlan) -> None:
 
 
 def _earlier(store: Store, plan: SweepPlan) -> tuple[str, SweepPlan]:
-    """The latest run that measures the points of ``plan``, with its own plan."""
-    from costlab.sweep.plan import SweepPlan
+    """The latest run that measures the points of ``plan``, with its own plan.
 
-    for info in reversed(store.runs()):
-        found = SweepPlan.from_json(info.plan)
-        if found.points == plan.points:
-            return info.run, found
+    Raises:
+        InputError: if there is none, or none of this environment.
+    """
+    from costlab.devices import fingerprint
+    from costlab.sweep.plan import SweepPlan
+    from costlab.sweep.run import check_environment
+
+    same = [
+        (info.run, SweepPlan.from_json(info.plan))
+        for info in reversed(store.runs())
+        if info.plan.get("points") == plan.to_json()["points"]
+    ]
+    here = fingerprint().id
+    for run, found in same:
+        if store.info(run).environment.get("id") == here:
+            return run, found
+    if same:
+        check_environment(store, same[0][0], here)
     raise InputError(
         _("no run of these points to go on with"), advice=_("leave out --resume to begin one")
     )

@@ -12,6 +12,7 @@ import os
 import platform
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from importlib import metadata
 from typing import Any
 
@@ -90,10 +91,8 @@ def fingerprint() -> Environment:
     gpus, reason = list_gpus()
     if reason:
         reasons["gpus"] = reason
-    try:
-        torch = metadata.version("torch")
-    except metadata.PackageNotFoundError:
-        torch = None
+    torch = _torch_version()
+    if torch is None:
         reasons["torch"] = "torch is not installed"
     if limits.reason:
         reasons["cgroup_cpus"] = reasons["cgroup_memory_bytes"] = limits.reason
@@ -117,6 +116,15 @@ def fingerprint() -> Environment:
         },
         reasons=reasons,
     )
+
+
+@lru_cache(maxsize=1)
+def _torch_version() -> str | None:
+    """Read once: it takes longer than all the rest and cannot change in a process."""
+    try:
+        return metadata.version("torch")
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def _affinity() -> tuple[int, ...]:

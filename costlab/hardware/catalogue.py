@@ -29,10 +29,13 @@ def profile_names() -> tuple[str, ...]:
 
 
 def load_profile(name: str | Path) -> DeviceProfile:
-    """Return a shipped profile by name (case does not matter), or the one in a ``.toml`` file.
+    """Return a shipped profile by name, or the one in a ``.toml`` file.
+
+    Case does not matter, and parts may be left out while one profile alone has those given:
+    "H100-SXM" is "H100-80G-SXM".
 
     Raises:
-        UnknownNameError: if no profile has this name.
+        UnknownNameError: if no profile has this name, or several have these parts.
         InputError: if the file cannot be read or is not a profile.
     """
     if str(name).endswith(".toml"):
@@ -40,7 +43,11 @@ def load_profile(name: str | Path) -> DeviceProfile:
     for known, profile in _shipped().items():
         if known.lower() == str(name).lower():
             return profile
-    raise UnknownNameError(_("device"), str(name), profile_names())
+    given = set(str(name).lower().split("-"))
+    fitting = [known for known in _shipped() if given <= set(known.lower().split("-"))]
+    if len(fitting) == 1:
+        return _shipped()[fitting[0]]
+    raise UnknownNameError(_("device"), str(name), fitting or profile_names())
 
 
 def _load_file(path: Path) -> DeviceProfile:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import mean, stdev
 
+from costlab.errors import InputError
 from costlab.hardware.calibration_record import CalibrationRecord, Residual
 from costlab.hardware.profile import DeviceProfile
 from costlab.hardware.rates import CalibratedRates, DatasheetRates, Rates
@@ -89,7 +90,17 @@ class Machine:
 
     @classmethod
     def from_profile(cls, profile: DeviceProfile, dtype: str = "float32") -> Machine:
-        """The device of ``profile`` at its published peaks: a bound, never reached."""
+        """The device of ``profile`` at its published peaks: a bound, never reached.
+
+        Raises:
+            InputError: if no formulas are derived for what runs on it.
+        """
+        if profile.backend not in ("cpu", "cuda"):
+            raise InputError(
+                _("no operator formulas for this device: it is known for planning only"),
+                given=profile.name,
+                advice=_("name a CPU or a GPU with --device"),
+            )
         units = int(profile.units.value)
         return cls(
             name=profile.name,

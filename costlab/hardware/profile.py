@@ -6,8 +6,10 @@ matrix units that matmuls use, ``vector`` rates those of ordinary arithmetic.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 from costlab.errors import InputError
@@ -15,7 +17,17 @@ from costlab.graph import DTYPE_BYTES
 from costlab.i18n import _
 
 SCHEMA = "costlab.device/1"
-KINDS = ("cpu", "gpu")
+KINDS = ("cpu", "gpu", "tpu")
+BACKENDS = ("cpu", "cuda", "xla")
+_UNITS = {"cpu": "cores", "gpu": "SM", "tpu": "chips"}
+# No device is near these; a figure outside was written in another unit (312 for 312e12).
+_POSSIBLE = {
+    "FLOP/s": (1e8, 1e18),
+    "B/s": (1e8, 1e16),
+    "B": (1e5, 1e15),
+    "W": (0.1, 1e5),
+    **dict.fromkeys(_UNITS.values(), (1.0, 1e6)),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +54,10 @@ class DeviceProfile:
     """What the maker or a public table says about a device; a bound, not a measurement.
 
     Attributes:
-        units: multiprocessors of a GPU, cores of a CPU.
+        backend: whose operators run on it; "xla" has no formulas, the profile is for planning.
+        units: multiprocessors of a GPU, cores of a CPU, chips of a TPU.
         matrix: dtype to dense matmul rate, FLOP/s.
-        vector: dtype to rate of ordinary arithmetic, FLOP/s.
+        vector: dtype to rate of ordinary arithmetic, FLOP/s; empty where none is published.
         capacity: memory, bytes; None where it depends on the machine.
         bandwidth: memory bandwidth, B/s.
         cache: last-level cache, bytes; None where unknown.
@@ -98,6 +111,14 @@ class _Reader:
     def _source(self, name: str, entry: Any) -> Source:
         if not isinstance(entry, Mapping) or not entry.get("title") or not entry.get("read"):
             raise self.error(_("a source needs title and read (a date)"), given=f"sources.{name}")
+        try:
+            date.fromisoformat(str(entry["read"]))
+        except ValueError:
+            raise self.error(
+                _("a source needs the date at which it was read"),
+                given=f"sources.{name}: {entry['read']}",
+                allowed="2026-01-31",
+            ) from None
         return Source(str(entry["title"]), str(entry.get("url", "")), str(entry["read"]))
 
     def text(self, name: str, allowed: tuple[str, ...] = ()) -> str:
@@ -115,6 +136,13 @@ class _Reader:
         value = entry.get("value")
         if isinstance(value, bool) or not isinstance(value, (int, float)) or value <= 0:
             raise self.error(_("a constant must be a positive number"), given=f"{where} = {value}")
+        low, high = _POSSIBLE[unit]
+        if not (math.isfinite(value) and low <= value <= high):
+            raise self.error(
+                _("no device has such a constant"),
+                given=f"{where} = {value} {unit}",
+                allowed=f"{low:g} .. {high:g} {unit}",
+            )
         source = self.sources.get(str(entry.get("source")))
         if source is None:
             raise self.error(
@@ -159,15 +187,15 @@ def parse_profile(data: Mapping[str, Any], origin: str) -> DeviceProfile:
     if data.get("schema") != SCHEMA:
         raise reader.error(_("unknown schema"), given=str(data.get("schema")), allowed=SCHEMA)
     matrix, vector = reader.rates("matrix"), reader.rates("vector")
-    if "float32" not in vector:
-        raise reader.error(_("missing constant"), given="vector.float32")
     kind = reader.text("kind", KINDS)
+    if "float32" not in vector and kind != "tpu":
+        raise reader.error(_("missing constant"), given="vector.float32")
     return DeviceProfile(
         name=reader.text("name"),
         title=reader.text("title"),
         kind=kind,
-        backend=reader.text("backend", ("cpu", "cuda")),
-        units=reader.required("device", "units", "cores" if kind == "cpu" else "SM"),
+        backend=reader.text("backend", BACKENDS),
+        units=reader.required("device", "units", _UNITS[kind]),
         matrix=matrix,
         vector=vector,
         bandwidth=reader.required("memory", "bandwidth", "B/s"),

@@ -62,12 +62,13 @@ class ForkedWorkers:
             self._server.close()
             self._server = None
 
-    def _start(self, cancelled: Cancelled | None) -> Child:
+    def _start(self, cancelled: Cancelled | None) -> Child | None:
+        """The server, started if need be; None if it died at that."""
         if self._server is None:
             self._server = Child("costlab.measurement.fork_server", self._threads)
             self._server.send({"parent": os.getpid()})
             if self._server.receive(time.monotonic() + _START_S, cancelled) is None:
-                raise RuntimeError(f"the fork server died: {self._server.complaint()}")
+                return None
         return self._server
 
     def run(
@@ -78,15 +79,15 @@ class ForkedWorkers:
         worker = 0
         try:
             server = self._start(cancelled)
+            if server is None:
+                return self._died()
             server.send(request)
             deadline = time.monotonic() + timeout_s
             answer: Outcome | None = None
             while True:
                 message = server.receive(deadline, cancelled)
                 if message is None:
-                    complaint = server.complaint()
-                    self._stop()
-                    return Outcome("crash", reason=f"the fork server died: {complaint}")
+                    return self._died()
                 if message["kind"] == "forked":
                     worker = message["pid"]
                 elif message["kind"] == "exited":
@@ -104,6 +105,11 @@ class ForkedWorkers:
         except BaseException:
             self._abandon(worker)
             raise
+
+    def _died(self) -> Outcome:
+        complaint = self._server.complaint() if self._server is not None else ""
+        self._stop()
+        return Outcome("crash", reason=f"the fork server died: {complaint}".rstrip(": "))
 
     def _abandon(self, worker: int) -> None:
         """End the worker's group; stop the server too unless it confirms that in time."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, replace
-from typing import Any
+from typing import Any, Protocol
 
 from costlab.devices import fingerprint
 from costlab.i18n import _
@@ -20,10 +20,23 @@ from costlab.measurement.requests import error_from, request_of
 from costlab.measurement.statistics import median
 from costlab.measurement.stopping import StoppingRule, exit_of
 from costlab.measurement.timing import TimingPlan
+from costlab.measurement.watch import Observation
 
 Progress = Callable[[str, float], None]
 
 _MEMORY_FIELDS = ("peak_bytes", "allocated_bytes", "reserved_bytes", "device_bytes")
+
+
+class Keeper(Protocol):
+    """Keeps what passes bring beyond the end of this process."""
+
+    def take(self, kind: str) -> tuple[Outcome, Observation, float] | None:
+        """The next kept outcome of that pass, what was seen beside it, and how long it took."""
+        ...
+
+    def keep(self, kind: str, outcome: Outcome, observation: Observation, wall_s: float) -> None:
+        """Keep what a pass has brought."""
+        ...
 
 
 class Measuring:
@@ -40,13 +53,14 @@ class Measuring:
         fresh: processes of the resident pass; by default new interpreters.
         observer: what the passes are watched with; by default the point's device.
         energy: whether to measure energy where the device has a counter.
+        keeper: gives passes that were made before, and keeps those that are made.
     """
 
     def __init__(
         self, spec: PointSpec, workers: Workers, plan: TimingPlan, timeout_s: float,
         budget_s: float | None, progress: Progress | None = None,
         cancelled: Cancelled | None = None, fresh: Workers | None = None,
-        observer: Observer | None = None, energy: bool = True,
+        observer: Observer | None = None, energy: bool = True, keeper: Keeper | None = None,
     ) -> None:  # fmt: skip
         self._spec = spec
         self._code = ""
@@ -55,12 +69,13 @@ class Measuring:
         self._fresh = fresh or SpawnedWorkers(spec.threads)
         self._plan = plan
         self._timeout_s = timeout_s
-        self._start = time.monotonic()
-        self._end = None if budget_s is None else self._start + budget_s
+        self._wall_s = 0.0
+        self._end = None if budget_s is None else time.monotonic() + budget_s
         self._progress = progress or (lambda _text, _share: None)
         self._cancelled = cancelled or (lambda: False)
         self._observer = observer or open_observer(spec.device)
         self._energy = energy
+        self._keeper = keeper
         self._evidence = Evidence()
         self._stopped = ""
 
@@ -134,6 +149,35 @@ class Measuring:
         return why
 
     def _run(self, kind: str, workers: Workers) -> Outcome:
+        """Run a pass, or take it as it was kept, with what was seen beside it."""
+        begin_s = time.monotonic()
+        kept = self._keeper.take(kind) if self._keeper is not None else None
+        if kept is None:
+            outcome, observation, wall_s = self._watched(kind, workers)
+            if self._keeper is not None:
+                self._keeper.keep(kind, outcome, observation, wall_s)
+        else:
+            outcome, observation, wall_s = kept
+            self._wall_s += wall_s
+        # In a sweep other points have their turn between two passes.
+        self._wall_s += time.monotonic() - begin_s
+        if kind == "timing":
+            self._evidence.observations.append(observation)
+        self._evidence.passes.append(PassRecord(
+            name=kind,
+            status=outcome.status,
+            wall_s=wall_s,
+            profiled=outcome.message.get("profiled"),
+            others_cpus=observation.others_cpus,
+            costlabs=len(observation.costlabs),
+            watch_cpu_s=observation.cost_s,
+            readings=summary_of(observation.samples),
+        ))  # fmt: skip
+        if outcome.status == "rejected":
+            raise error_from(outcome.message)
+        return outcome
+
+    def _watched(self, kind: str, workers: Workers) -> tuple[Outcome, Observation, float]:
         timeout_s = self._timeout_s
         if self._end is not None:
             timeout_s = min(timeout_s, max(self._end - time.monotonic(), 0.0))
@@ -154,21 +198,7 @@ class Measuring:
         outcome = workers.run(request, timeout_s, asked)
         observation = watch.stop(outcome.message.get("cpu_s"))
         self._observer.ended()
-        if kind == "timing":
-            self._evidence.observations.append(observation)
-        self._evidence.passes.append(PassRecord(
-            name=kind,
-            status=outcome.status,
-            wall_s=time.monotonic() - begin_s,
-            profiled=outcome.message.get("profiled"),
-            others_cpus=observation.others_cpus,
-            costlabs=len(observation.costlabs),
-            watch_cpu_s=observation.cost_s,
-            readings=summary_of(observation.samples),
-        ))  # fmt: skip
-        if outcome.status == "rejected":
-            raise error_from(outcome.message)
-        return outcome
+        return outcome, observation, time.monotonic() - begin_s
 
     def _time(self, repeats: int) -> bool:
         """Time one process more; False, with the failure kept, if it brings none."""
@@ -229,7 +259,7 @@ class Measuring:
             flags=verdict.flags,
             reasons=verdict.reasons,
             options=spec.options,
-            wall_s=time.monotonic() - self._start,
+            wall_s=self._wall_s,
             called_s=sum(timing.called_s or 0.0 for timing in evidence.timings),
             processes=tuple(evidence.timings),
             passes=tuple(evidence.passes),

@@ -150,6 +150,7 @@ class PointResult:
         wall_s: everything the point took; ``called_s`` the part in which the program ran to be
             timed. The difference is overhead.
         processes: raw samples per process.
+        timed_at: when each timed process ended, in seconds since the epoch (in a sweep).
         passes: every process of the point.
         energy_windows: raw figures of the energy pass.
     """
@@ -184,6 +185,7 @@ class PointResult:
     wall_s: float | None = None
     called_s: float | None = None
     processes: tuple[ProcessTiming, ...] = ()
+    timed_at: tuple[float, ...] = ()
     passes: tuple[PassRecord, ...] = ()
     energy_windows: tuple[Mapping[str, Any], ...] = ()
     run: str = ""
@@ -199,11 +201,12 @@ class PointResult:
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> PointResult:
         """Inverse of :meth:`to_json` (with or without raw samples)."""
-        fields = {key: value for key, value in data.items() if key not in ("schema", "kind")}
+        other = ("schema", "kind", "asked")  # what the store adds
+        fields = {key: value for key, value in data.items() if key not in other}
         interval = fields.get("time_interval_s")
         fields["time_interval_s"] = (interval[0], interval[1]) if interval else None
-        for name in ("samples", "flags"):
-            fields[name] = tuple(fields[name])
+        for name in ("samples", "flags", "timed_at"):
+            fields[name] = tuple(fields.get(name, ()))
         fields["processes"] = tuple(timing_from(process) for process in fields.get("processes", ()))
         fields["passes"] = tuple(PassRecord(**one) for one in fields.get("passes", ()))
         fields["energy_windows"] = tuple(fields.get("energy_windows", ()))

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Union
 
 from costlab.comparison.record import Comparison
+from costlab.comparison.runs import RunComparison
 from costlab.errors import InputError
 from costlab.formulas.document import document as derivation_document
 from costlab.formulas.record import Derivation
@@ -17,20 +18,22 @@ from costlab.prediction.record import Prediction
 from costlab.reporting.document import Document
 from costlab.reporting.html import to_html
 from costlab.reporting.markdown import to_csv, to_markdown
+from costlab.reporting.runs import runs_section
 from costlab.reporting.sections import (
     comparison_section,
     formula_section,
     predictions_section,
 )
 
-Source = Union[Document, Comparison, Derivation, Prediction, Sequence[Prediction]]
+Source = Union[Document, Comparison, RunComparison, Derivation, Prediction, Sequence[Prediction]]
 
 
 def report(source: Source, output: str | Path) -> Path:
     """Write ``source`` to ``output`` in the format of its suffix.
 
     Args:
-        source: a comparison, a derivation, predictions, or a document made of sections.
+        source: a comparison, a run against a run, a derivation, predictions, or a document made
+            of sections.
         output: file ending in .html, .md, .json or .csv.
 
     Returns:
@@ -65,6 +68,8 @@ def to_document(source: Source) -> Document:
         return Document(title, source.mode, (formula_section(source),), data)
     if isinstance(source, Comparison):
         return _comparison(source)
+    if isinstance(source, RunComparison):
+        return _runs(source)
     predictions = [source] if isinstance(source, Prediction) else list(source)
     section = predictions_section(predictions, _("Predictions"))
     return Document(
@@ -83,6 +88,17 @@ def _comparison(source: Comparison) -> Document:
         title=_("Prediction against measurement"),
         subtitle=source.run,
         sections=(section,),
+        data=data,
+        rows=tuple(flat(point) for point in data["points"]),
+    )
+
+
+def _runs(source: RunComparison) -> Document:
+    data = source.to_json()
+    return Document(
+        title=_("Run against run"),
+        subtitle=_("{run} against {against}").format(run=source.run, against=source.against),
+        sections=(runs_section(source),),
         data=data,
         rows=tuple(flat(point) for point in data["points"]),
     )

@@ -1,89 +1,70 @@
-"""Runs as files: JSON keeps everything and can be imported again, CSV is one row per point."""
+"""Runs as files. JSON and JSON lines keep everything and can be imported again; CSV and Parquet
+are one row per point, for other programs.
+
+A ``.json`` is one object. A ``.jsonl`` is a shard: a head line about the run, then one line for
+each result, so that a file that was cut short still gives the lines before the cut.
+"""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from costlab.errors import InputError
 from costlab.i18n import _
 from costlab.store.files import write_whole
+from costlab.store.flat import to_csv, to_parquet
 from costlab.store.store import Store
 
-SCHEMA = "costlab.run/1"
-_FORMATS = (".json", ".csv")
-_COLUMNS = (
-    "run", "point", "architecture", "mode", "dtype", "device", "threads", "status", "time_s",
-    "peak_bytes", "rss_peak_bytes", "device_bytes", "energy_j", "power_w", "environment",
-)  # fmt: skip
+RUN_SCHEMA = "costlab.run/1"
+SHARD_SCHEMA = "costlab.shard/1"
 
 
 def export_run(store: Store, run: str, path: Path) -> None:
-    """Write ``run`` to ``path``; its suffix, ``.json`` or ``.csv``, chooses the format.
+    """Write ``run`` to ``path``; its suffix chooses the format (see ``FORMATS``).
 
     Raises:
-        InputError: for another suffix.
+        InputError: for another suffix, for Parquet without pyarrow, or if ``path`` cannot be
+            written; what was there before is then still there.
         UnknownNameError: if there is no such run.
     """
-    if path.suffix not in _FORMATS:
+    write = _WRITERS.get(path.suffix)
+    if write is None:
         raise InputError(
-            _("unknown format of an export"), given=path.name, allowed=", ".join(_FORMATS)
+            _("unknown format of an export"), given=path.name, allowed=", ".join(FORMATS)
         )
-    points = store.points(run, history=path.suffix == ".json")
-    if path.suffix == ".csv":
-        write_whole(path, _csv(points))
-        return
-    info = store.info(run)
+    write_whole(path, write(store, run))
+
+
+def _json(store: Store, run: str) -> str:
+    rows = list(store.rows(run))
     record = {
-        "schema": SCHEMA, "run": run, "created": info.created, "plan": info.plan,
-        "environment": info.environment, "points": points,
+        "schema": RUN_SCHEMA, **_head(store, run),
+        "points": [point for _added, point in rows], "added": [added for added, _point in rows],
     }  # fmt: skip
-    write_whole(path, json.dumps(record, indent=1) + "\n")
+    return json.dumps(record, indent=1) + "\n"
 
 
-def import_run(store: Store, path: Path) -> tuple[str, int]:
-    """Add an exported run to ``store``; what is there already is left alone.
-
-    Returns:
-        The run and how many points were new.
-
-    Raises:
-        InputError: if ``path`` is not an exported run.
-    """
-    try:
-        record = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise InputError(
-            _("the file cannot be read as JSON"), given=str(path), advice=str(error)
-        ) from error
-    schema = record.get("schema") if isinstance(record, dict) else None
-    if schema != SCHEMA:
-        raise InputError(
-            _("this is not an exported run"), given=f"{path}: {schema}", allowed=SCHEMA
-        )
-    store.start_run(record["run"], record["plan"], record["environment"])
-    return record["run"], sum(store.add(record["run"], point) for point in record["points"])
+def _lines(store: Store, run: str) -> str:
+    rows = [{"added": added, "point": point} for added, point in store.rows(run)]
+    lines = [{"schema": SHARD_SCHEMA, **_head(store, run)}, *rows]
+    return "".join(json.dumps(line) + "\n" for line in lines)
 
 
-def _csv(points: list[dict[str, Any]]) -> str:
-    sizes = sorted({name for point in points for name in point["sizes"]})
-    head = [*_COLUMNS[:6], *sizes, *_COLUMNS[6:], "time_low_s", "time_high_s", "flags", "reasons"]
-    text = io.StringIO()
-    writer = csv.DictWriter(text, head, lineterminator="\n")
-    writer.writeheader()
-    for point in points:
-        low, high = point.get("time_interval_s") or (None, None)
-        writer.writerow(
-            {
-                **{name: point.get(name) for name in _COLUMNS},
-                **point["sizes"],
-                "time_low_s": low,
-                "time_high_s": high,
-                "flags": " ".join(point.get("flags", ())),
-                "reasons": "; ".join(f"{k}: {v}" for k, v in point.get("reasons", {}).items()),
-            }
-        )
-    return text.getvalue()
+def _head(store: Store, run: str) -> dict[str, Any]:
+    info = store.info(run)
+    return {
+        "run": run, "created": info.created, "plan": info.plan, "environment": info.environment,
+    }  # fmt: skip
+
+
+_WRITERS: dict[str, Callable[[Store, str], str | bytes]] = {
+    ".json": _json,
+    ".jsonl": _lines,
+    ".csv": lambda store, run: to_csv(store.points(run)),
+    ".parquet": lambda store, run: to_parquet(store.points(run)),
+}
+FORMATS = tuple(_WRITERS)
+"""The suffixes of exports."""

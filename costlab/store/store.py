@@ -7,33 +7,51 @@ with their raw samples); the store knows a point's hash, status and content, no 
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import sqlite3
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from costlab.errors import InputError, UnknownNameError
+from costlab.errors import StoreError, UnknownNameError
 from costlab.i18n import _
-from costlab.store.schema import prepare
+from costlab.store.connection import connect, connect_read_only
+from costlab.store.faults import worded
+from costlab.store.lease import hold, release
 
-_BUSY_MS = 10_000
 Point = Mapping[str, Any]
+
+# Of several results of a point the last one counts, but a cancelled one never hides another, and
+# a point that failed before its code was known does not count once it has another result.
+_RANKED = """
+SELECT *, CASE WHEN point IN (SELECT asked FROM points WHERE run = :run AND asked != point)
+THEN 0 ELSE
+    ROW_NUMBER() OVER (
+        PARTITION BY point ORDER BY status != 'cancelled' DESC, added DESC, number DESC
+    )
+END AS place FROM points WHERE run = :run
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class RunInfo:
-    """One run: when it began (UTC), what was planned, where, and how many points it has."""
+    """One run: when it began (UTC), what was planned, where, and its points by latest status."""
 
     run: str
     created: str
     plan: Mapping[str, Any]
     environment: Mapping[str, Any]
-    points: int
+    statuses: Mapping[str, int]
+
+    @property
+    def points(self) -> int:
+        """How many points have a result."""
+        return sum(self.statuses.values())
 
 
 class Store:
@@ -44,29 +62,19 @@ class Store:
         read_only: look only (an app beside a running sweep).
 
     Raises:
-        InputError: if the file is no store, or is not there and ``read_only``.
+        StoreError: if the file is no store, of a newer version, damaged, locked, or not there and
+            ``read_only``. Every method raises it too when the file fails later.
     """
 
     def __init__(self, path: Path, *, read_only: bool = False) -> None:
         self.path = path
         try:
-            if read_only:
-                uri = f"{path.resolve().as_uri()}?mode=ro"
-                self._connection = sqlite3.connect(uri, uri=True, isolation_level=None)
-                self._connection.execute("SELECT run FROM runs LIMIT 1")
-            else:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self._connection = sqlite3.connect(path, isolation_level=None)
-            self._connection.execute(f"PRAGMA busy_timeout = {_BUSY_MS}")
-            if not read_only:
-                self._connection.execute("PRAGMA journal_mode = WAL")
-                self._connection.execute("PRAGMA synchronous = FULL")
-                self._connection.execute("PRAGMA foreign_keys = ON")
-                prepare(self._connection)
-        except (sqlite3.Error, OSError) as error:
-            raise InputError(
-                _("the store cannot be opened"), given=str(path), advice=str(error)
-            ) from error
+            with worded(path):
+                self._connection = connect_read_only(path) if read_only else connect(path)
+        except StoreError as error:
+            if not error.given.startswith(str(path)):
+                error.given = f"{path}: {error.given}" if error.given else str(path)
+            raise
 
     def __enter__(self) -> Store:
         return self
@@ -80,15 +88,27 @@ class Store:
     def close(self) -> None:
         self._connection.close()
 
-    def start_run(self, run: str, plan: Mapping[str, Any], environment: Mapping[str, Any]) -> None:
+    def start_run(
+        self, run: str, plan: Mapping[str, Any], environment: Mapping[str, Any],
+        created: str = "",
+    ) -> None:  # fmt: skip
         """Add a run without points; one that is there already is left as it is."""
-        self._connection.execute(
-            "INSERT OR IGNORE INTO runs VALUES (?, ?, ?, ?)",
-            (run, _now(), _text(plan), _text(environment)),
-        )
+        with self._transaction():
+            self._connection.execute(
+                "INSERT INTO runs VALUES (?, ?, ?, ?) ON CONFLICT (run) DO NOTHING",
+                (run, created or _now(), _text(plan), _text(environment)),
+            )
 
-    def add(self, run: str, point: Point) -> bool:
+    def add(self, run: str, point: Point, added: str = "") -> bool:
         """Commit ``point`` to ``run``; it is on disk when this returns.
+
+        Its passes go in the same transaction, but for a cancelled point, which goes on with them.
+
+        Args:
+            run: which run.
+            point: an object with at least "point" (its hash) and "status"; "asked" is the
+                hash of what was planned, without the code.
+            added: when it was measured (UTC, ISO 8601), for a point from another store.
 
         Returns:
             False if the run holds the very same content already.
@@ -96,16 +116,59 @@ class Store:
         Raises:
             UnknownNameError: if there is no such run.
         """
-        self._require(run)
         data = _text({**point, "run": run})
         content = hashlib.sha256(data.encode()).hexdigest()
-        row = (run, point["point"], point["status"], _now(), content, data)
-        cursor = self._connection.execute(
-            "INSERT OR IGNORE INTO points (run, point, status, added, content, data) "
-            "VALUES (?, ?, ?, ?, ?, ?)",
-            row,
-        )
+        with self._transaction():
+            self._require(run)
+            cursor = self._connection.execute(
+                "INSERT INTO points (run, point, status, added, content, data, asked) "
+                "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (run, content) DO NOTHING",
+                (
+                    run,
+                    point["point"],
+                    point["status"],
+                    added or self._next(run),
+                    content,
+                    data,
+                    point.get("asked", ""),
+                ),
+            )
+            if point["status"] != "cancelled":
+                self._connection.execute(
+                    "DELETE FROM passes WHERE run = ? AND point = ?", (run, point["point"])
+                )
         return cursor.rowcount == 1
+
+    def add_pass(self, run: str, point: str, data: Mapping[str, Any]) -> None:
+        """Commit what one process of an unfinished point has brought."""
+        with self._transaction():
+            self._connection.execute(
+                "INSERT INTO passes (run, point, data) VALUES (?, ?, ?)", (run, point, _text(data))
+            )
+
+    def passes(self, run: str, point: str) -> list[dict[str, Any]]:
+        """What processes of an unfinished point have brought, in the order they ended."""
+        with worded(self.path):
+            rows = self._connection.execute(
+                "SELECT data FROM passes WHERE run = ? AND point = ? ORDER BY number", (run, point)
+            )
+            return [json.loads(data) for (data,) in rows]
+
+    @contextmanager
+    def lease(self, run: str) -> Iterator[None]:
+        """Keep other processes from measuring ``run``; a dead process's lease does not count.
+
+        Raises:
+            StoreError: if a living process holds it.
+        """
+        with self._transaction():
+            hold(self._connection, run)
+        try:
+            yield
+        finally:
+            # On a full disk it ends with the process.
+            with contextlib.suppress(StoreError), self._transaction():
+                release(self._connection, run)
 
     def points(self, run: str, *, history: bool = False) -> list[dict[str, Any]]:
         """Points of ``run`` in the order they were added, each with its raw samples.
@@ -117,33 +180,44 @@ class Store:
         Raises:
             UnknownNameError: if there is no such run.
         """
-        self._require(run)
-        latest = "" if history else (
-            "AND number IN (SELECT MAX(number) FROM points WHERE run = :run GROUP BY point)"
-        )  # fmt: skip
-        rows = self._connection.execute(
-            f"SELECT data FROM points WHERE run = :run {latest} ORDER BY number", {"run": run}
-        )
-        return [json.loads(data) for (data,) in rows]
+        return [point for _added, point in self.rows(run, history=history)]
+
+    def rows(self, run: str, *, history: bool = True) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Like :meth:`points`, one by one, each with when it was added."""
+        with worded(self.path):
+            self._require(run)
+            rows = self._connection.execute(
+                f"SELECT added, data FROM ({_RANKED}) WHERE place = 1 OR :history "
+                "ORDER BY added, number",
+                {"run": run, "history": history},
+            )
+            for added, data in rows:
+                yield added, json.loads(data)
 
     def statuses(self, run: str) -> dict[str, str]:
         """Latest status of every point of ``run``, by the point's hash."""
-        rows = self._connection.execute(
-            "SELECT point, status FROM points WHERE run = ? ORDER BY number", (run,)
-        )
-        return dict(rows.fetchall())
+        with worded(self.path):
+            rows = self._connection.execute(
+                f"SELECT point, status FROM ({_RANKED}) WHERE place = 1 ORDER BY added, number",
+                {"run": run},
+            )
+            return dict(rows.fetchall())
+
+    def asked(self, run: str) -> set[str]:
+        """Hashes, without the code, of the points of ``run`` whose code was known."""
+        with worded(self.path):
+            rows = self._connection.execute(
+                "SELECT asked FROM points WHERE run = ? AND asked != point", (run,)
+            )
+            return {asked for (asked,) in rows}
 
     def runs(self) -> list[RunInfo]:
         """Every run, oldest first."""
-        rows = self._connection.execute(
-            "SELECT run, created, plan, environment, "
-            "(SELECT COUNT(DISTINCT point) FROM points WHERE points.run = runs.run) "
-            "FROM runs ORDER BY created, rowid"
-        )
-        return [
-            RunInfo(run, created, json.loads(plan), json.loads(environment), points)
-            for run, created, plan, environment, points in rows
-        ]
+        with worded(self.path):
+            rows = self._connection.execute(
+                "SELECT run, created, plan, environment FROM runs ORDER BY created, rowid"
+            ).fetchall()
+        return [self._info(*row) for row in rows]
 
     def info(self, run: str) -> RunInfo:
         """The run of that name.
@@ -151,13 +225,42 @@ class Store:
         Raises:
             UnknownNameError: if there is none.
         """
-        self._require(run)
-        return next(info for info in self.runs() if info.run == run)
+        with worded(self.path):
+            self._require(run)
+            row = self._connection.execute(
+                "SELECT run, created, plan, environment FROM runs WHERE run = ?", (run,)
+            ).fetchone()
+        return self._info(*row)
+
+    def _info(self, run: str, created: str, plan: str, environment: str) -> RunInfo:
+        statuses = list(self.statuses(run).values())
+        counts = {status: statuses.count(status) for status in dict.fromkeys(statuses)}
+        return RunInfo(run, created, json.loads(plan), json.loads(environment), counts)
 
     def _require(self, run: str) -> None:
         if self._connection.execute("SELECT 1 FROM runs WHERE run = ?", (run,)).fetchone() is None:
             names = [name for (name,) in self._connection.execute("SELECT run FROM runs")]
             raise UnknownNameError(_("run"), run, names)
+
+    def _next(self, run: str) -> str:
+        """Now, or the time of the run's last point if the clock was set back since."""
+        last = self._connection.execute(
+            "SELECT MAX(added) FROM points WHERE run = ?", (run,)
+        ).fetchone()[0]
+        return max(_now(), last or "")
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        with worded(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                # A full disk makes SQLite roll back by itself.
+                if self._connection.in_transaction:
+                    self._connection.execute("ROLLBACK")
+                raise
 
 
 def _now() -> str:

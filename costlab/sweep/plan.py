@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from costlab.errors import InputError
+from costlab.i18n import _
 from costlab.measurement.point import PointSpec
 from costlab.measurement.timing import TimingPlan
 
@@ -19,7 +21,8 @@ class SweepPlan:
 
     ``budget_s`` is seconds for the whole sweep (None: each point takes what it needs) and
     ``timeout_s`` for one process; ``timing`` are the limits within it. Without ``resident`` no
-    point has a resident peak, which saves about 2 s for each.
+    point has a resident peak, which saves about 2 s for each. The processes of ``block`` points
+    are interleaved (1: one point after the other).
     """
 
     points: tuple[PointSpec, ...]
@@ -29,12 +32,25 @@ class SweepPlan:
     timeout_s: float = 120.0
     resident: bool = True
     timing: TimingPlan = field(default_factory=TimingPlan)
+    block: int = 12
 
-    def order(self) -> list[PointSpec]:
-        """The points shuffled by the seed: a machine that grows slower slows all sizes alike."""
+    def blocks(self) -> list[list[PointSpec]]:
+        """The points shuffled by the seed and cut into blocks of about equal length."""
         shuffled = list(self.points)
         random.Random(self.seed).shuffle(shuffled)
-        return shuffled
+        count = -(-len(shuffled) // self.block)
+        return [shuffled[place::count] for place in range(count)]
+
+    def turns(self, block: int, count: int, number: int) -> list[int]:
+        """The order of a block's ``count`` points in a round: A B C, C B A, then a new order.
+
+        Two rounds that mirror each other cancel a drift that is linear in time, and a random
+        order for each pair keeps one that is not from falling on the same points (nvbench and
+        google/benchmark interleave for the same reason).
+        """
+        order = list(range(count))
+        random.Random(f"{self.seed}/{block}/{number // 2}").shuffle(order)
+        return order[::-1] if number % 2 else order
 
     def to_json(self) -> dict[str, Any]:
         data: dict[str, Any] = json.loads(json.dumps(asdict(self)))
@@ -42,8 +58,18 @@ class SweepPlan:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> SweepPlan:
-        points = tuple(PointSpec(**point) for point in data["points"])
-        return cls(**{**data, "points": points, "timing": TimingPlan(**data["timing"])})
+        """Inverse of :meth:`to_json`.
+
+        Raises:
+            InputError: if the plan has settings that this version does not know.
+        """
+        try:
+            points = tuple(PointSpec(**point) for point in data["points"])
+            return cls(**{**data, "points": points, "timing": TimingPlan(**data["timing"])})
+        except (TypeError, KeyError) as error:
+            raise InputError(
+                _("another version of CostLab has planned this run"), given=str(error)
+            ) from error
 
 
 def expand(
@@ -52,19 +78,19 @@ def expand(
     *,
     modes: Sequence[str] = ("forward",),
     dtypes: Sequence[str] = ("float32",),
-    device: str = "cpu",
-    threads: int = 1,
+    devices: Sequence[str] = ("cpu",),
+    threads: Sequence[int] = (1,),
     options: Mapping[str, Any] | None = None,
 ) -> tuple[PointSpec, ...]:
-    """Every combination of targets, sizes, modes and dtypes.
+    """Every combination of targets, modes, dtypes, devices, threads and sizes.
 
     Args:
         targets: architectures or ``FILE.py:FACTORY``.
         grid: values per symbol, ``{"n": [256, 512], "d": [64]}``.
         modes: modes of each.
         dtypes: dtypes of each.
-        device: where all of them run.
-        threads: threads of all of them.
+        devices: where each of them runs.
+        threads: thread counts of each.
         options: flags of the targets.
 
     Example:
@@ -78,9 +104,11 @@ def expand(
             mode,
             dtype,
             device,
-            threads,
+            count,
             dict(options or {}),
         )
-        for target, mode, dtype in itertools.product(targets, modes, dtypes)
+        for target, mode, dtype, device, count in itertools.product(
+            targets, modes, dtypes, devices, threads
+        )
         for values in itertools.product(*grid.values())
     )

@@ -10,9 +10,7 @@ import pytest
 
 from costlab.calibration.records import save
 from costlab.cli.__main__ import main
-from costlab.cli.sweep_file import load_sweep
 from costlab.devices import fingerprint
-from costlab.errors import InputError
 from tests.hardware.records import calibration
 
 POINTS = ["feed_forward", "n=9", "d=16", "f=24"]
@@ -67,33 +65,6 @@ def test_no_runs_yet(capsys: pytest.CaptureFixture[str]) -> None:
 def test_fail_over_refuses(limit: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["compare", "latest", "--fail-over", limit]) == 2
     assert limit in capsys.readouterr().err
-
-
-def test_sweep_file(tmp_path: Path) -> None:
-    path = tmp_path / "sweep.toml"
-    path.write_text(
-        'targets = ["rnn", "lstm"]\nmodes = ["train"]\nbudget = "2m"\n'
-        '[sizes]\nn = "8:32:x2"\nd = 16\n',
-        encoding="utf-8",
-    )
-
-    plan = load_sweep(path)
-
-    assert [(p.target, p.mode, p.sizes["n"], p.sizes["d"]) for p in plan.points] == [
-        (target, "train", n, 16) for target in ("rnn", "lstm") for n in (8, 16, 32)
-    ]
-    assert plan.budget_s == 120
-
-
-@pytest.mark.parametrize(
-    "text", ["targets = []", 'targets = "rnn"', "speed = 3", "targets = [", "[sizes]\nn = 4"]
-)
-def test_sweep_file_refuses(text: str, tmp_path: Path) -> None:
-    path = tmp_path / "sweep.toml"
-    path.write_text(text, encoding="utf-8")
-
-    with pytest.raises(InputError, match=r"sweep\.toml"):
-        load_sweep(path)
 
 
 def test_sweep_file_stands_alone(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import json
 import os
 import signal
 import sqlite3
@@ -11,13 +9,12 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from costlab.errors import InputError, UnknownNameError
+from costlab.errors import InputError, StoreError, UnknownNameError
 from costlab.store import Store, home
-from costlab.store.exchange import export_run, import_run
+from tests.store.points import point as _point
 
 _ROOT = Path(__file__).parents[2]
 _WRITER = """
@@ -30,23 +27,14 @@ with Store(Path(sys.argv[1])) as store:
         store.add("r", {"point": str(number), "status": "ok", "sizes": {}, "pad": "x" * 2000})
         print(number, flush=True)
 """
-
-
-def _point(point: str, time_s: float | None = 1.0, status: str = "ok") -> dict[str, Any]:
-    return {
-        "point": point, "status": status, "architecture": "a", "mode": "forward",
-        "sizes": {"n": 3, "d": 5}, "time_s": time_s, "time_interval_s": [0.5, 1.5],
-        "samples": [1.0], "flags": ["drift", "interference"], "reasons": {"energy_j": "none"},
-        "processes": [{"samples_s": [1.0, 1.25]}],
-    }  # fmt: skip
-
-
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    path = tmp_path / "new folder" / "runs.sqlite"
-    with Store(path) as store:
-        store.start_run("r", {"seed": 7}, {"id": "e"})
-    return path
+_HOLDER = """
+import sys
+from pathlib import Path
+from costlab.store import Store
+with Store(Path(sys.argv[1])) as store, store.lease("r"):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
 
 
 def test_points_come_back_whole_and_in_order(path: Path) -> None:
@@ -86,6 +74,7 @@ def test_runs_are_listed_with_plan_and_count(path: Path) -> None:
         runs = store.runs()
 
     assert [(run.run, run.points) for run in runs] == [("r", 1), ("s", 0)]
+    assert runs[0].statuses == {"ok": 1}
     assert runs[0].plan == {"seed": 7}
 
 
@@ -100,6 +89,56 @@ def test_nothing_can_be_changed(path: Path, statement: str) -> None:
         connection.execute(statement)
 
     connection.close()
+
+
+def test_a_cancelled_result_hides_no_other(path: Path) -> None:
+    with Store(path) as store:
+        store.add("r", _point("a"))
+        store.add("r", _point("a", None, "cancelled"))
+        store.add("r", _point("b", None, "cancelled"))
+
+        assert store.statuses("r") == {"a": "ok", "b": "cancelled"}
+
+
+def test_a_clock_that_is_set_back_does_not_bring_an_old_result_back(path: Path) -> None:
+    with Store(path) as store:
+        store.add("r", _point("a", None, "oom"), "2999-01-01T00:00:00.000+00:00")
+        store.add("r", _point("a", 2.0))
+
+        assert store.statuses("r") == {"a": "ok"}
+
+
+def test_passes_go_when_their_point_is_committed(path: Path) -> None:
+    with Store(path) as store:
+        store.add_pass("r", "a", {"pass": "timing", "number": 1})
+        store.add_pass("r", "b", {"pass": "timing", "number": 2})
+        store.add_pass("r", "a", {"pass": "memory", "number": 3})
+        store.add("r", _point("a", None, "cancelled"))
+        assert [kept["number"] for kept in store.passes("r", "a")] == [1, 3]
+        store.add("r", _point("a"))
+
+        assert store.passes("r", "a") == []
+        assert [kept["number"] for kept in store.passes("r", "b")] == [2]
+
+
+def test_a_run_is_measured_by_one_living_process(path: Path) -> None:
+    holder = subprocess.Popen(
+        [sys.executable, "-c", _HOLDER, str(path)],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": str(_ROOT)},
+    )  # fmt: skip
+    assert holder.stdout is not None
+    holder.stdout.readline()
+    with Store(path) as store:
+        with pytest.raises(StoreError, match=str(holder.pid)), store.lease("r"):
+            pass
+        store.start_run("other", {}, {})
+        with store.lease("other"):
+            pass
+        holder.kill()
+        holder.communicate()
+        with store.lease("r"):
+            pass
 
 
 def test_an_unknown_run_names_the_nearest(path: Path) -> None:
@@ -168,65 +207,10 @@ def test_a_reader_sees_points_while_the_writer_is_open(path: Path) -> None:
 
 
 def test_a_reader_creates_nothing(tmp_path: Path) -> None:
-    with pytest.raises(InputError):
+    with pytest.raises(StoreError):
         Store(tmp_path / "none.sqlite", read_only=True)
 
     assert list(tmp_path.iterdir()) == []
-
-
-def test_other_files_and_newer_stores_are_refused(tmp_path: Path, path: Path) -> None:
-    other = tmp_path / "notes.txt"
-    other.write_text("no database, and long enough to have a header " * 50)
-    with pytest.raises(InputError, match=r"notes\.txt"):
-        Store(other)
-    connection = sqlite3.connect(path)
-    connection.execute("PRAGMA user_version = 99")
-    connection.close()
-    with pytest.raises(InputError, match="newer"):
-        Store(path)
-
-
-def test_json_export_can_be_imported_elsewhere(path: Path, tmp_path: Path) -> None:
-    file = tmp_path / "run.json"
-    with Store(path) as store:
-        store.add("r", _point("a", None, "timeout"))
-        store.add("r", _point("a"))
-        export_run(store, "r", file)
-        expected = store.points("r", history=True)
-
-    with Store(tmp_path / "other.sqlite") as other:
-        assert import_run(other, file) == ("r", 2)
-        assert import_run(other, file) == ("r", 0)
-        assert other.points("r", history=True) == expected
-        assert other.runs()[0].plan == {"seed": 7}
-
-
-def test_csv_export_has_a_row_per_point(path: Path, tmp_path: Path) -> None:
-    file = tmp_path / "run.csv"
-    with Store(path) as store:
-        store.add("r", _point("a"))
-        store.add("r", _point("b", None, "oom"))
-        export_run(store, "r", file)
-
-    with file.open(newline="") as stream:
-        first, second = csv.DictReader(stream)
-
-    assert (first["n"], first["d"], first["time_s"]) == ("3", "5", "1.0")
-    assert (first["time_low_s"], first["time_high_s"]) == ("0.5", "1.5")
-    assert first["flags"] == "drift interference"
-    assert (second["status"], second["time_s"]) == ("oom", "")
-
-
-def test_a_bad_export_or_import_says_what_is_allowed(path: Path, tmp_path: Path) -> None:
-    with Store(path) as store:
-        with pytest.raises(InputError, match=r"\.csv"):
-            export_run(store, "r", tmp_path / "run.txt")
-        wrong = tmp_path / "wrong.json"
-        wrong.write_text(json.dumps([1, 2]))
-        with pytest.raises(InputError, match=r"costlab\.run/1"):
-            import_run(store, wrong)
-        with pytest.raises(InputError, match="JSON"):
-            import_run(store, tmp_path / "missing.json")
 
 
 def test_home_is_where_the_variable_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

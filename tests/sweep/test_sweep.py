@@ -1,4 +1,4 @@
-"""Plans, order, and sweeps that are cut short and resumed."""
+"""Sweeps of real processes, cut short and resumed."""
 
 from __future__ import annotations
 
@@ -49,29 +49,6 @@ def target(tmp_path: Path) -> str:
     return f"{file}:double"
 
 
-def test_expand_makes_every_combination_once() -> None:
-    points = expand(["a", "b"], {"n": [2, 4], "d": [8]}, modes=["forward", "train"])
-
-    assert len(points) == len({json.dumps(point.to_json()) for point in points}) == 8
-    assert all(point.sizes["d"] == 8 for point in points)
-
-
-def test_the_seed_fixes_the_order() -> None:
-    points = expand(["a"], {"n": list(range(1, 30))})
-    order = SweepPlan(points, seed=3).order()
-
-    assert order == SweepPlan(points, seed=3).order()
-    assert order != SweepPlan(points, seed=4).order()
-    assert order != list(points)
-    assert sorted(point.sizes["n"] for point in order) == list(range(1, 30))
-
-
-def test_a_plan_survives_json() -> None:
-    plan = SweepPlan(expand(["a"], {"n": [2]}, options={"causal": True}), seed=1, budget_s=2.5)
-
-    assert SweepPlan.from_json(json.loads(json.dumps(plan.to_json()))) == plan
-
-
 def test_a_killed_sweep_goes_on_where_it_stopped(tmp_path: Path, target: str) -> None:
     path = tmp_path / "runs.sqlite"
     plan = _plan(target, n=[3, 5, 7])
@@ -107,7 +84,7 @@ def test_points_are_stored_as_they_come_and_a_bad_one_costs_only_itself(
             assert store.statuses("r")[result.point] == result.status
             assert result.run == "r"
         again = list(run_sweep(plan, store, "r"))
-        failed = list(run_sweep(plan, store, "r", again=frozenset({"crash"})))
+        failed = list(run_sweep(plan, store, "r", retry_failed=True))
         stored = {point["architecture"]: point for point in store.points("r")}
 
     assert dict(seen)["no_such_thing"] == "crash"
