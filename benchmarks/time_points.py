@@ -15,6 +15,7 @@ from typing import Any
 from costlab.measurement.api import open_workers
 from costlab.measurement.point import PointSpec
 from costlab.measurement.process import Workers
+from costlab.measurement.statistics import median
 from costlab.measurement.timing import TimingPlan
 
 FILE = Path(__file__).with_suffix(".toml")
@@ -30,7 +31,7 @@ PLAN = TimingPlan(
 class TimePoint:
     """One program at one size; ``passes_s`` are its measured times, one per pass over all points.
 
-    A time is the median over processes of the median within each, in seconds.
+    A time is the median within one fresh process, in seconds.
     """
 
     architecture: str
@@ -40,11 +41,8 @@ class TimePoint:
 
     @property
     def measured_s(self) -> float:
-        """Geometric mean over the passes."""
-        product = 1.0
-        for value in self.passes_s:
-            product *= value
-        return float(product ** (1 / len(self.passes_s)))
+        """Median over the passes."""
+        return median(self.passes_s)
 
     def __str__(self) -> str:
         sizes = " ".join(f"{name}={value}" for name, value in self.sizes.items())

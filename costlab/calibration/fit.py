@@ -6,10 +6,13 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from costlab.calibration.pricing import predict_ops
 from costlab.calibration.suite import BANDWIDTH, PASS, SHAPED, Case
 from costlab.calibration.timings import TimedCase, TinyProgram
 from costlab.hardware.calibration_record import CalibrationRecord, Curve, Residual, ShapedRate
+from costlab.hardware.rates import MATRIX_KINDS
 from costlab.measurement.statistics import median
 from costlab.prediction.timing import BIAS_COPY
 
@@ -18,7 +21,10 @@ _LEAST_WORK = 0.2
 # A launch is taken to cost at least this share of a tiny program.
 _LEAST_LAUNCH = 0.2
 _FUSED = "fused_"
-_LEAST_FACTOR = 0.5
+# Factors that a fit may take, and how much it prefers those near 1.
+_FACTORS = np.exp(np.linspace(math.log(0.7), math.log(3.5), 33))
+_FAR = np.abs(np.log(_FACTORS))[:, None] + np.abs(np.log(_FACTORS))[None, :]
+_CAUTION = 0.25
 _COLD_SHARES = tuple(step / 10 for step in range(11))
 
 
@@ -112,23 +118,37 @@ def _means(costs: Iterable[tuple[str, float]]) -> dict[str, float]:
 
 
 def with_program_state(record: CalibrationRecord, timed: Sequence[TimedCase]) -> CalibrationRecord:
-    """``record`` with the cold share and the factor that predict the whole programs best."""
+    """``record`` with the cold share and the factors that predict the whole programs best.
+
+    Best is the least sum of absolute logarithms of measured over predicted time, which one
+    disturbed program does not move.
+    """
     passes = [item for item in timed if item.case.table == PASS]
     if not passes:
         return record
-
-    def fitted(share: float) -> tuple[float, CalibrationRecord]:
+    measured = np.log([item.time_s for item in passes])
+    best = (math.inf, record)
+    for share in _COLD_SHARES:
         candidate = replace(record, cold_share=share)
-        factors = []
-        for item in passes:
-            times = predict_ops(item.ops, candidate, item.mode, item.peak_bytes)
-            rest_s = item.time_s - float(times.launch_s) - float(times.latency_s)
-            factors.append(max(rest_s / float(times.work_s), _LEAST_FACTOR))
-        candidate = replace(candidate, program_factor=median(factors))
-        logs = [math.log(item.time_s / _predicted_s(item, candidate)) for item in passes]
-        return sum(map(abs, logs)), candidate
+        fixed, matrix, other = np.transpose([_parts(item, candidate) for item in passes])
+        total = fixed + _FACTORS[:, None, None] * matrix + _FACTORS[None, :, None] * other
+        error = np.abs(np.log(total) - measured).sum(axis=-1) + _CAUTION * _FAR
+        row, column = np.unravel_index(np.argmin(error), error.shape)
+        if error[row, column] < best[0]:
+            candidate = replace(
+                candidate,
+                matrix_factor=float(_FACTORS[row]),
+                program_factor=float(_FACTORS[column]),
+            )
+            best = (float(error[row, column]), candidate)
+    return best[1]
 
-    return min(map(fitted, _COLD_SHARES), key=lambda pair: pair[0])[1]
+
+def _parts(item: TimedCase, record: CalibrationRecord) -> tuple[float, float, float]:
+    """Seconds of launches, of matrix work, and of other work."""
+    times = predict_ops(item.ops, record, item.mode, item.peak_bytes)
+    matrix = sum(float(p.work_s) for p in times.groups if p.group.kind in MATRIX_KINDS)
+    return float(times.launch_s + times.latency_s), matrix, float(times.work_s) - matrix
 
 
 def _predicted_s(item: TimedCase, record: CalibrationRecord) -> float:

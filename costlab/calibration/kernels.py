@@ -59,6 +59,9 @@ def build(name: str, shape: tuple[int, ...], dtype: str, device: str) -> Kernel:
             grad=True,
             phase="backward",
         )
+    if name in _PAIRWISE:
+        x, y = make(shape[0]), make(shape[0])
+        return Kernel(functools.partial(_PAIRWISE[name], x, y))
     if name in _POINTWISE:
         return Kernel(_pointwise(make, shape[0], _POINTWISE[name]))
     return Kernel(_BUILDERS[name](make, *shape))
@@ -69,10 +72,10 @@ def _pointwise(make: Maker, elements: int, function: Callable[[Tensor], object])
     return lambda: function(x)
 
 
+_PAIRWISE: dict[str, Callable[[Tensor, Tensor], object]] = {
+    "add": torch.add, "mul": torch.mul, "div": torch.div
+}  # fmt: skip
 _POINTWISE: dict[str, Callable[[Tensor], object]] = {
-    "add": lambda x: x + x,
-    "mul": lambda x: x * x,
-    "div": lambda x: x / x,
     "exp": torch.exp,
     "gelu": F.gelu,
     "silu": F.silu,
@@ -127,9 +130,9 @@ def _masked_fill(make: Maker, elements: int) -> Action:
 
 
 def _where(make: Maker, elements: int) -> Action:
-    x = make(elements)
+    x, y = make(elements), make(elements)
     mask = x > 0
-    return lambda: torch.where(mask, x, x)
+    return lambda: torch.where(mask, x, y)
 
 
 def _rowwise(function: Callable[[Tensor], object]) -> Callable[..., Action]:
@@ -152,8 +155,8 @@ def _clone_heads(make: Maker, elements: int) -> Action:
 
 
 def _cat(make: Maker, elements: int) -> Action:
-    x = make.rows(elements // 2)
-    return lambda: torch.cat((x, x), dim=0)
+    x, y = make.rows(elements // 2), make.rows(elements // 2)
+    return lambda: torch.cat((x, y), dim=0)
 
 
 def _pad(make: Maker, elements: int) -> Action:

@@ -100,8 +100,9 @@ class CalibrationRecord:
         fault_s_per_byte: what the first use of memory fresh from the system costs.
         cold_share: share of its bytes that a call of a longer program does not find in the cache
             level where it finds them alone.
-        program_factor: what the work of calls takes in whole programs over what it takes alone
-            (median over the calibration's own programs).
+        program_factor: what the work of calls takes in whole programs over what it takes alone,
+            as the calibration's own programs show.
+        matrix_factor: the same of matrix products, attention, convolutions and recurrences.
     """
 
     device: str
@@ -122,6 +123,7 @@ class CalibrationRecord:
     fault_s_per_byte: float = 0.0
     cold_share: float = 0.0
     program_factor: float = 1.0
+    matrix_factor: float = 1.0
 
     @property
     def identity(self) -> tuple[str, str, int, str, tuple[tuple[str, str], ...]]:

@@ -38,6 +38,7 @@ class Machine:
         fault_s_per_byte: what the first use of memory fresh from the system costs.
         cold_share: share of its bytes that a call finds where the whole program's bytes lie.
         program_factor: what the work of a call takes in a program, over what it takes alone.
+        matrix_factor: the same of matrix products, attention, convolutions and recurrences.
     """
 
     name: str
@@ -56,6 +57,7 @@ class Machine:
     fault_s_per_byte: float = 0.0
     cold_share: float = 0.0
     program_factor: float = 1.0
+    matrix_factor: float = 1.0
 
     @classmethod
     def from_calibration(cls, record: CalibrationRecord) -> Machine:
@@ -81,6 +83,7 @@ class Machine:
             fault_s_per_byte=record.fault_s_per_byte,
             cold_share=record.cold_share,
             program_factor=record.program_factor,
+            matrix_factor=record.matrix_factor,
             assumptions=(
                 _("rates measured on {date}, level {level}, {threads} thread(s)").format(
                     date=record.date[:10], level=record.level, threads=record.threads

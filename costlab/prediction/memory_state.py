@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -28,21 +29,29 @@ def footprint_bytes(cost_class: CostClass, values: Mapping[str, Any]) -> Any:
     return _quantity(cost_class, "peak_bytes", values)
 
 
-def fresh_bytes(cost_class: CostClass, values: Mapping[str, Any], mode: str) -> Any:
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """Bytes that a repeated pass gets fresh from the system: at least, expected, at most."""
+
+    least: Any
+    expected: Any
+    most: Any
+
+
+def fresh_bytes(cost_class: CostClass, values: Mapping[str, Any], mode: str) -> Fresh:
     """Bytes that a repeated pass gets fresh from the system on a CPU; 0 where no formula says.
 
-    An expectation: it depends on the history of the process's heap.
+    Between the bounds it depends on the history of the process's heap.
     """
     peak = np.asarray(_quantity(cost_class, "peak_bytes_step", values), dtype=float)
     blocks = evaluate_together(_blocks(cost_class.groups), values)
     largest: Any = 1.0
     for elements in blocks:
         largest = np.maximum(largest, _ELEMENT * np.asarray(elements, dtype=float))
-    fresh = largest > _MAPPED_BYTES
-    if mode != "train":
-        few = (peak >= _BLOCKS[0] * largest) & (peak <= _BLOCKS[1] * largest)
-        fresh = fresh | (few & (peak > _LEAST_BYTES))
-    return np.where(fresh, peak, 0.0)
+    mapped = largest > _MAPPED_BYTES
+    possible = mapped | ((peak >= _BLOCKS[0] * largest) & (peak > _LEAST_BYTES))
+    few = possible & (peak <= _BLOCKS[1] * largest) & (mode != "train")
+    return Fresh(*(np.where(which, peak, 0.0) for which in (mapped, mapped | few, possible)))
 
 
 def _quantity(cost_class: CostClass, name: str, values: Mapping[str, Any]) -> Any:

@@ -20,6 +20,7 @@ from costlab.algebra import Size
 from costlab.formulas.evaluate import evaluate, evaluate_together
 from costlab.formulas.record import CostClass, Group
 from costlab.hardware.machine import DATASHEET, Machine
+from costlab.hardware.rates import MATRIX_KINDS
 from costlab.prediction.memory_state import footprint_bytes, fresh_bytes
 from costlab.prediction.shapes import rate_name, rate_shape
 
@@ -111,9 +112,10 @@ def time_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, 
         high = high + (part.work_s + part.launch_s) * worst
         parts.append(part)
     if machine.fault_s_per_byte:
-        fresh = fresh_bytes(cost_class, values, mode) * machine.fault_s_per_byte
-        best, worst = machine.spread_of("")
-        memory, low, high = memory + fresh, low + fresh * best, high + fresh * worst
+        fresh = fresh_bytes(cost_class, values, mode)
+        memory = memory + fresh.expected * machine.fault_s_per_byte
+        low = low + fresh.least * machine.fault_s_per_byte
+        high = high + fresh.most * machine.fault_s_per_byte
     steps = cost_class.cost.get("steps")
     count = evaluate(steps.expr, values) if steps is not None and steps.expr is not None else 0.0
     latency = count * machine.step_s
@@ -188,7 +190,8 @@ def _time_of_group(group: Group, sizes: Sequence[Any], run: _Run) -> GroupTime:
     per_byte = run.seconds_per_byte(group.op, kind, size)
     if per_byte is None and rate is None:
         per_byte = run.seconds_per_byte("", _FALLBACK, size)
-    count = calls * run.machine.program_factor
+    matrix = group.kind in MATRIX_KINDS
+    count = calls * (run.machine.matrix_factor if matrix else run.machine.program_factor)
     compute = count * flop / rate if rate is not None else count * 0.0
     memory = count * size * per_byte if per_byte is not None else count * 0.0
     return GroupTime(
