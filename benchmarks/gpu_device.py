@@ -165,7 +165,7 @@ def out_of_memory(check: Check, until: float) -> Findings:
     ):
         result = measure(
             "full_attention", given, device=check.device, timeout_s=min(_TIMEOUT_S, left(until)),
-            plan=timing, resident=False, workers=check.workers,
+            plan=timing, resident=False, energy=False, workers=check.workers,
         )  # fmt: skip
         found.data[what] = result.to_json()
         found.check(f"{what} is {' or '.join(expected)}", result.status in expected, result.reasons)

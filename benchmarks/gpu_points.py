@@ -35,8 +35,12 @@ _ROUNDS = (
 _TINY_ROUNDS = (("forward", "float32", TINY), ("train", "float32", TINY))
 _TINY_NAMES = ("full_attention", "gru")
 
-BRIEF = TimingPlan(warmup_s=0.3, min_samples=5, min_time_s=0.1, max_time_s=0.6)
-TRIAL = TimingPlan(warmup_s=0.01, min_samples=2, min_time_s=0.01, max_time_s=0.05)
+BRIEF = TimingPlan(
+    warmup_s=0.3, min_samples=5, min_time_s=0.1, max_time_s=0.6, timer_share=1e-3, cold_samples=3
+)
+TRIAL = TimingPlan(
+    warmup_s=0.01, min_samples=2, min_time_s=0.01, max_time_s=0.05, timer_share=1e-2, cold_samples=1
+)
 
 
 def sizes_of(architecture: str, size: str) -> dict[str, int]:

@@ -105,7 +105,7 @@ def sweep(check: Check, until: float) -> Findings:
                 result = measure(
                     spec.target, spec.sizes, mode=spec.mode, dtype=spec.dtype, device=spec.device,
                     repeats=3, timeout_s=min(_POINT_S, left(until)), plan=timing,
-                    resident=False, workers=check.workers,
+                    resident=False, energy=False, workers=check.workers,
                 )  # fmt: skip
             except CostLabError as error:
                 found.check(f"{spec.target} {spec.mode} {spec.dtype}", False, error)

@@ -17,7 +17,7 @@ from costlab.hardware.calibration_record import CalibrationRecord
 from costlab.hardware.catalogue import load_profile
 from costlab.measurement.process import SpawnedWorkers
 from costlab.store import Store
-from costlab.store.exchange import import_run
+from costlab.store.merge import import_file
 
 
 @pytest.fixture
@@ -39,10 +39,11 @@ def test_a_dry_run_reports_every_section_and_leaves_files_that_costlab_reads(
     for name, row in sections.items():
         assert row["checks"], name
     with Store(tmp_path / "runs.sqlite") as store:
-        run, added = import_run(store, results / "run.json")
-        assert run == report["run"]
-        assert added == len(list(points("cpu", dry_run=True)))
-        assert {point["status"] for point in store.points(run)} <= {"ok", "noisy"}
+        (came,) = import_file(store, results / "run.json")
+        assert came.run == report["run"]
+        found = store.points(came.run)
+    assert len(found) == len(list(points("cpu", dry_run=True)))
+    assert {point["status"] for point in found} <= {"ok", "noisy"}
     profile = load_profile(results / "profile.toml")
     record = json.loads((results / "calibration-float32.json").read_text())
     assert profile.matrix["float32"].value == pytest.approx(
