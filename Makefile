@@ -10,7 +10,7 @@ PYTHON ?= python3.11 python3.12 python3.13 python3 python
 SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help run test lint format verify bench accuracy kills validate formulas clean
+.PHONY: help run test lint format verify bench accuracy measuring kills validate formulas clean
 
 help:
 	@echo "make run       derive, predict, measure and compare on this machine; writes report.html"
@@ -19,6 +19,7 @@ help:
 	@echo "make verify    formulas against counted runs at random sizes"
 	@echo "make bench     how long derivation, prediction and start-up take"
 	@echo "make accuracy  predictions against measurements on this machine"
+	@echo "make measuring what the measurements are worth: overhead, coverage, false alarms"
 	@echo "make kills     sweeps that are killed a hundred times, and what is lost"
 	@echo "make validate  predictions against published numbers"
 	@echo "               (ARGS=... passes arguments, e.g. ARGS=--write for README.md)"
@@ -41,7 +42,7 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-verify bench accuracy kills validate: $(VENV)/.installed-dev
+verify bench accuracy measuring kills validate: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.$@ $(ARGS)
 
 formulas: $(VENV)/.installed-dev

@@ -100,8 +100,9 @@ def deep_modules(rounds: int) -> Iterator[Figure]:
     """96 layers against 6, and the formulas of 96 against a counted run of 96."""
     for title in deep.CASES:
         for found in in_fresh_process(deep.depths, title, rounds, time.time_ns()):
+            proof = "" if found.proof else " without proof"
             yield Figure(
-                f"{title}, {found.mode}: {deep.MANY} layers over {deep.FEW}",
+                f"{title}, {found.mode}{proof}: {deep.MANY} layers over {deep.FEW}",
                 f"<= {_DEEP:g}x",
                 f"{format_ratio(found.many.wall_s / found.few.wall_s)}"
                 f" ({format_value(found.many.wall_s, 's')})",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import random
 from collections.abc import Callable, Mapping
@@ -33,19 +34,24 @@ class Module:
     target: str
     fixed: Mapping[str, int] = field(default_factory=dict)
 
-    def derive(self, mode: str) -> Derivation:
+    def derive(self, mode: str, *, prove: bool = True) -> Derivation:
         """Its formulas."""
         import costlab
 
-        return costlab.derive(self.target, mode=mode, sizes=self.fixed)
+        return costlab.derive(self.target, mode=mode, sizes=self.fixed, prove=prove)
 
 
 @dataclass(frozen=True, slots=True)
 class Depth:
-    """One module in one mode: times at 6 and at 96 layers, and where a count differs."""
+    """One module in one mode: times at 6 and at 96 layers, and where a count differs.
+
+    The attempt to prove formulas, on 6 layers, costs both sides alike and hides how they differ:
+    each module is timed with it (``proof``) and without.
+    """
 
     title: str
     mode: str
+    proof: bool
     few: Took
     many: Took
     miscounts: tuple[str, ...]
@@ -98,16 +104,17 @@ def depths(title: str, rounds: int, seed: int) -> list[Depth]:
     with TemporaryDirectory() as folder:
         few, many = (CASES[title](Path(folder), layers) for layers in (FEW, MANY))
         few.derive("forward")  # what a library sets up on first use is none either
-        for mode in MODES:
+        for mode, proof in itertools.product(MODES, (True, False)):
             times: list[tuple[Took, Took]] = []
             for _round in range(rounds):
-                of_few, _formulas = timed(partial(few.derive, mode))
-                of_many, formulas = timed(partial(many.derive, mode))
+                of_few, _formulas = timed(partial(few.derive, mode, prove=proof))
+                of_many, formulas = timed(partial(many.derive, mode, prove=proof))
                 times.append((of_few, of_many))
             found.append(
                 Depth(
                     title,
                     mode,
+                    proof,
                     shortest(a for a, _b in times),
                     shortest(b for _a, b in times),
                     tuple(miscounts(many, formulas, random.Random(seed))),

@@ -62,7 +62,8 @@ class Tally:
     @property
     def sound(self) -> bool:
         """Whether nothing went wrong."""
-        return not (self.lost or self.changed or self.duplicated or self.different or self.orphans)
+        wrong = (self.lost, self.changed, self.duplicated, self.different, self.broken)
+        return not any((*wrong, self.orphans))
 
 
 class Trial:
@@ -82,17 +83,16 @@ class Trial:
         """Start or resume the sweep and kill it after ``delay_s``; False if it ended before."""
         with started(self._store, self._plan, self._real) as (sweep, heard):
             struck = _strike(psutil.Process(sweep.pid), kind, delay_s, self._store)
-            if struck is not None:
-                self._tally.kills[kind] += 1
-            # Without the process that measured, the sweep goes on and must come to its end.
             sweep.join()
-            self._tally.broken += sweep.exitcode != (
-                -signal.SIGKILL if kind != "child" and struck is not None else 0
-            )
+            # Without the process that measured, a sweep goes on and must come to its end; one that
+            # ended by itself just before the kill was not killed.
+            killed = struck is not None and (kind == "child" or sweep.exitcode == -signal.SIGKILL)
+            self._tally.kills[kind] += killed
+            self._tally.broken += sweep.exitcode not in (0, -signal.SIGKILL)
             self._hear(heard)
             self._tally.orphans += _left_running(struck or [])
         self._check()
-        return struck is not None
+        return killed
 
     def complete(self) -> None:
         """Let the sweep end, measure failed points again, and compare with an unbroken one."""
@@ -236,7 +236,7 @@ def run(kills: int, real: int, seed: int) -> Tally:
                 trial = Trial(home, plan, measured, expected, tally)
                 for _kill in range(min(rng.randint(2, 6), last - tally.kills.total())):
                     kind = KINDS[tally.kills.total() % len(KINDS)]
-                    if not trial.kill(kind, rng.uniform(0, 8.0 if measured else 0.6)):
+                    if not trial.kill(kind, rng.uniform(0, 5.0 if measured else 0.6)):
                         break
                 trial.complete()
     return tally
@@ -246,7 +246,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Kill, and print the counts."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--real", type=int, default=10, help="kills of sweeps that measure")
+    parser.add_argument("--real", type=int, default=8, help="kills of sweeps that measure")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**31))
     args = parser.parse_args(argv)
     start = time.monotonic()

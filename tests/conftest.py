@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
+from costlab.store import connection, store
 from tests.devices.compiler import compiler
 
 settings.register_profile("costlab", deadline=None, print_blob=True)
@@ -41,3 +43,15 @@ def costlab_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.M
     home = tmp_path_factory.mktemp("costlab-home")
     monkeypatch.setenv("COSTLAB_HOME", str(home))
     return home
+
+
+@pytest.fixture
+def unsynced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stores that do not wait for the disk, for tests that pull no plug."""
+
+    def quick(path: Path) -> sqlite3.Connection:
+        opened = connection.connect(path)
+        opened.execute("PRAGMA synchronous = OFF")
+        return opened
+
+    monkeypatch.setattr(store, "connect", quick)

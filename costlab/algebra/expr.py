@@ -122,6 +122,8 @@ class Expr:
         return as_expr(other) - self
 
     def __mul__(self, other: Size | Fraction) -> Expr:
+        if type(other) is int:
+            return self if other == 1 else Expr({m: c * other for m, c in self.terms.items()})
         other = as_expr(other)
         terms: dict[Monomial, Coefficient] = {}
         for m1, c1 in self.terms.items():
@@ -245,7 +247,7 @@ def _term_text(mono: Monomial, coefficient: Coefficient) -> str:
 
 def as_expr(value: Size | Fraction) -> Expr:
     """Return ``value`` as an expression (ints and fractions become constants)."""
-    if isinstance(value, Expr):
+    if type(value) is Expr:
         return value
     if type(value) is int or isinstance(value, (int, Fraction)):
         return Expr({(): value})

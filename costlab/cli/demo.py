@@ -65,7 +65,9 @@ def run(args: argparse.Namespace) -> int:
                 raise KeyboardInterrupt
 
         def measured(target: str, sizes: Mapping[str, int], *, mode: str) -> PointResult:
-            point = measure(target, sizes, mode=mode, cancelled=cancelled, workers=workers)
+            point = measure(
+                target, sizes, mode=mode, energy=False, cancelled=cancelled, workers=workers
+            )
             stop_if_asked()
             return point
 

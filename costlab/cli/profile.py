@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from costlab.sweep.run import Turn
 
 CANCELLED = 130
+_COLD_SAMPLES = 10
 _COLUMNS = "{status:9}  {time:>9}  {interval:>21}  {peak:>9}  {rss:>9}  {what}"
 
 
@@ -63,7 +64,13 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--threads", type=positive, default=1, help=_("threads (default: 1)"))
     parser.add_argument("--budget", metavar="TIME", help=_("for the whole sweep: 90, 2m, 1h"))
     parser.add_argument(
-        "--repeats", type=positive, default=3, help=_("timed processes, at least 3 (default: 3)")
+        "--repeats", type=positive, default=5, help=_("timed processes, at least 3 (default: 5)")
+    )
+    parser.add_argument(
+        "--cold", action="store_true", help=_("time calls after emptying the caches too")
+    )
+    parser.add_argument(
+        "--no-energy", action="store_true", help=_("leave out the windows of energy (17 s a point)")
     )
     parser.add_argument(
         "--resume",
@@ -78,6 +85,7 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure the sweep; 1 if no point could be measured."""
+    from costlab.cli.loading import OpenWorkers, check_loads
     from costlab.store import Store
     from costlab.store.home import default_store
     from costlab.sweep.failures import FAILED
@@ -88,7 +96,8 @@ def run(args: argparse.Namespace) -> int:
     progress = Progress(args.quiet)
     path = args.store or default_store()
     counts: Counter[str] = Counter()
-    with Store(path) as store, cancellable() as cancelled:
+    with Store(path) as store, cancellable() as cancelled, OpenWorkers() as workers:
+        check_loads(plan, workers, cancelled)
         going_on = args.resume or args.retry_failed
         name, plan = _earlier(store, plan) if going_on else (new_run(), plan)
         if not args.json:
@@ -96,7 +105,7 @@ def run(args: argparse.Namespace) -> int:
             print(_header())
         results: Iterator[PointResult] = run_sweep(
             plan, store, name, retry_failed=args.retry_failed, progress=_Clock(progress),
-            cancelled=cancelled,
+            cancelled=cancelled, opener=workers.open,
         )  # fmt: skip
         for result in results:
             progress.clear()
@@ -158,6 +167,7 @@ class _Clock:
 def _plan(args: argparse.Namespace) -> SweepPlan:
     from costlab.cli.points import points_of
     from costlab.cli.sweep_file import load_sweep
+    from costlab.measurement.timing import TimingPlan
     from costlab.sweep.plan import SweepPlan
 
     targets, sizes = split_words(args.words)
@@ -179,7 +189,11 @@ def _plan(args: argparse.Namespace) -> SweepPlan:
     )
     budget_s = None if args.budget is None else parsed(parse_seconds, "--budget", args.budget)
     seed = random.SystemRandom().randrange(2**31)
-    return SweepPlan(points, seed, repeats=args.repeats, budget_s=budget_s)
+    timing = TimingPlan(cold_samples=_COLD_SAMPLES if args.cold else 0)
+    return SweepPlan(
+        points, seed, repeats=args.repeats, budget_s=budget_s, energy=not args.no_energy,
+        timing=timing,
+    )  # fmt: skip
 
 
 def _check(plan: SweepPlan) -> None:

@@ -30,6 +30,11 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument(
         "run_name", nargs="?", metavar="RUN", help=_("list its points, and why failed ones failed")
     )
+    parser.add_argument(
+        "--rejudge",
+        action="store_true",
+        help=_("with RUN: judge its samples by today's rules; the store keeps what it has"),
+    )
     parser.add_argument("--where", action="store_true", help=_("print the store's path only"))
     add_store(parser)
 
@@ -93,6 +98,8 @@ def _show_points(args: argparse.Namespace, store: Store) -> None:
 
     name = run_name(store, args.run_name)
     points = store.points(name)
+    if args.rejudge:
+        points, changed = _rejudged(points, store.info(name).environment)
     if args.json:
         data = [{**point, "failed": has_failed(point)} for point in points]
         print_json({"schema": _SCHEMA, "store": str(store.path), "run": name, "points": data})
@@ -107,12 +114,32 @@ def _show_points(args: argparse.Namespace, store: Store) -> None:
     ]  # fmt: skip
     heads = (_("status"), _("time"), _("of"), _("mode"), _("sizes"), _("notes"))
     print(table(heads, rows, right="lr"))
+    if args.rejudge:
+        print(_("{count} of {all} point(s) are judged differently").format(
+            count=changed, all=len(points)
+        ))  # fmt: skip
     left = _planned(store.info(name).plan) - len(points)
     if left > 0:
         print(_("{count} point(s) left; --resume goes on").format(count=left))
     drift = order_drift(points)
     if drift is not None and drift.found:
         print(drift_text(drift))
+
+
+def _rejudged(
+    points: list[dict[str, Any]], environment: Mapping[str, Any]
+) -> tuple[list[dict[str, Any]], int]:
+    """The points by the rules of this version, and how many have another status or flags."""
+    from costlab.measurement.point import PointResult
+    from costlab.measurement.rejudge import rejudge
+
+    cpus = int(environment.get("logical_cores") or 1)
+    judged = [rejudge(PointResult.from_json(point), cpus) for point in points]
+    changed = sum(
+        (new.status, set(new.flags)) != (old["status"], set(old["flags"]))
+        for old, new in zip(points, judged, strict=True)
+    )
+    return [new.to_json(raw=True) for new in judged], changed
 
 
 def _failed(store: Store, run: str) -> int:

@@ -5,10 +5,11 @@ modes = ["forward", "train"]      # default: forward
 dtypes = ["float32"]              # default: float32
 devices = ["cpu"]                 # default: cpu
 threads = [1, 2]                  # default: 1
-repeats = 3                       # timed processes of each point, at least 3
+repeats = 5                       # timed processes of each point, at least 3
 budget = "2m"                     # for the whole sweep; left out: what it takes
 timeout = "120s"                  # for one process
 resident = true                   # measure the resident peak too, 2 s for each point
+energy = true                     # and energy where there is a counter, 17 s for each
 seed = 7                          # of the order; left out: drawn and stored with the run
 [sizes]
 n = "256:4k:x2"                   # or 256, "256,512", [256, 512]
@@ -39,8 +40,8 @@ _LISTS: Mapping[str, type] = {
 }  # fmt: skip
 _ALONE = ("devices", "threads")  # a value instead of a list of one
 _KEYS: Mapping[str, type] = {
-    "repeats": int, "budget": str, "timeout": str, "resident": bool, "seed": int, "sizes": dict,
-    "options": dict,
+    "repeats": int, "budget": str, "timeout": str, "resident": bool, "energy": bool,
+    "seed": int, "sizes": dict, "options": dict,
 }  # fmt: skip
 
 
@@ -59,7 +60,8 @@ def load_sweep(path: Path) -> SweepPlan:
     lists = {name: data[name] for name in _LISTS if name in data and name != "targets"}
     with _in_file(path):
         points = points_of(data["targets"], grid, **lists, options=data.get("options"))
-    fields: dict[str, Any] = {name: data[name] for name in ("repeats", "resident") if name in data}
+    plain = ("repeats", "resident", "energy")
+    fields: dict[str, Any] = {name: data[name] for name in plain if name in data}
     for name in ("budget", "timeout"):
         if name in data:
             fields[f"{name}_s"] = _seconds(path, name, data[name])

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from costlab.algebra import Func
+from costlab.algebra import Func, simplest, symbol
 from costlab.derivation.classes import ClassFound
 from costlab.derivation.fitted import differences
 from costlab.derivation.optimizer import optimizer_step
@@ -15,6 +15,7 @@ from costlab.derivation.relations import SizeReader
 from costlab.derivation.sizes import SizeModel
 from costlab.derivation.work import SourceTracer, built_mode
 from costlab.errors import AlgebraError
+from costlab.formulas.record import Condition
 from costlab.i18n import _
 from costlab.sources.program import Program, prepare, program_from
 from costlab.trace.symbolic import (
@@ -66,7 +67,14 @@ def attempt(tracer: SourceTracer, found: ClassFound, *, python_dispatcher: bool)
         )
     except Exception as error:
         raise NotRunError(_failure(error, reader, model)) from error
-    asked = tuple(_asked(sizes.conditions(), reader, model))
+    within: list[Condition] = []
+    open_guards = []
+    for guard in sizes.conditions():
+        if not reader.is_sure(guard.node):
+            bound = _upper_bound(guard.node, reader, model)
+            open_guards += [guard] if bound is None else []
+            within += [bound] if bound is not None else []
+    asked = tuple(_asked(open_guards, reader, model))
     if asked:
         return Proof(False, _("it holds only where {those}").format(those="; ".join(asked)), asked)
     difference = next(differences(found.derived, trace), None)
@@ -75,7 +83,8 @@ def attempt(tracer: SourceTracer, found: ClassFound, *, python_dispatcher: bool)
     ones = [model.written(name) for name in model.variables if bounds.get(name, 1) < _LEAST]
     masked = any(call.kept is not None for call in calls)
     said = _("what the mask keeps (flop_useful) is counted in runs, not proved") if masked else ""
-    return Proof(True, said, tuple(f"{name} >= {_LEAST}" for name in ones))
+    conditions = tuple(f"{name} >= {_LEAST}" for name in ones)
+    return Proof(True, said, conditions, tuple(dict.fromkeys(within)))
 
 
 def _bounds(found: ClassFound) -> dict[str, int]:
@@ -132,12 +141,24 @@ def _failure(error: BaseException, reader: SizeReader, model: SizeModel) -> str:
 
 
 def _asked(guards: Sequence[Guard], reader: SizeReader, model: SizeModel) -> list[str]:
-    """Guards that do not follow from the bounds, with the line each comes from."""
-    found = {}
-    for guard in guards:
-        if not reader.is_sure(guard.node):
-            found[_written(guard.node, reader, model)] = guard.place
+    """Guards with the code each comes from."""
+    found = {_written(guard.node, reader, model): guard.place for guard in guards}
     return [f"{text}, {place}" if place else text for text, place in found.items()]
+
+
+def _upper_bound(node: Any, reader: SizeReader, model: SizeModel) -> Condition | None:
+    """A guard that a size is at most some number, as a condition of a domain; else None."""
+    try:
+        relation = reader.relation(node)
+    except AlgebraError:
+        return None
+    if relation is None or relation.operator not in ("<", "<="):
+        return None
+    names, limit = relation.left.symbols(), simplest(relation.right)
+    (name,) = names if len(names) == 1 else ("",)
+    if not isinstance(limit, int) or relation.left != symbol(name):
+        return None
+    return Condition(relation.operator, model.written(name), limit)
 
 
 def _written(node: Any, reader: SizeReader, model: SizeModel) -> str:

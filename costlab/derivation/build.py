@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from costlab.algebra import Expr, Size, as_expr, integer, product, simplest, symbol
@@ -17,6 +17,20 @@ from costlab.rules.base import opaque_size
 from costlab.trace.records import Held, OpRecord, Trace
 
 
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of a program: its sizes, and whether those of its masks could be fitted."""
+
+    sizes: tuple[Expr, ...]
+    masks_fitted: bool
+
+    def narrowed(self, values: Mapping[str, Size], names: Collection[str]) -> Known:
+        """With some sizes put in; what depends on others than ``names`` is left out."""
+        sizes = dict.fromkeys(expr.subs(values) for expr in self.sizes)
+        kept = (e for e in sizes if not e.is_constant and e.symbols() <= {*names, PASS})
+        return replace(self, sizes=tuple(kept))
+
+
 class Builder:
     """Symbolic calls, families and held sizes of aligned ``traces`` in internal variables."""
 
@@ -27,17 +41,20 @@ class Builder:
         variables: Sequence[str],
         trip: str | None,
         backend: str,
+        like: Known | None = None,
     ) -> None:
         self.traces = traces
         self.alignment = alignment
         self.backend = backend
         self.masks_fitted = True
+        self._like = like
+        known = like.sizes if like is not None else ()
         self.variables = tuple(variables)
         self.composites = tuple(n for n in traces[0].sizes if n not in variables)
         self.trip: Expr | None = symbol(trip) if trip is not None else None
         self.trips = [t.sizes[trip] for t in traces] if trip is not None else None
         sizes = [dict(t.sizes) for t in traces]
-        self._literal = Fitter(sizes, variables)
+        self._literal = Fitter(sizes, variables, known)
         self._loops: list[Fitter] = []
         for number in range(len(alignment.loops)):
             slot = next(s for s in alignment.slots if s.loop == number)
@@ -46,7 +63,15 @@ class Builder:
                 for size, at in zip(sizes, slot.at, strict=True)
                 for k in range(len(at))
             ]
-            self._loops.append(Fitter(points, [*variables, PASS]))
+            self._loops.append(Fitter(points, [*variables, PASS], known))
+
+    def known(self) -> Known:
+        """What a program much like this one may take over."""
+        fitters = (self._literal, *self._loops)
+        return Known(
+            tuple(dict.fromkeys(e for fitter in fitters for e in fitter.found())),
+            self.masks_fitted,
+        )
 
     def fit_totals(self, values: Sequence[int]) -> Size | None:
         """A formula for one number per trace."""
@@ -119,6 +144,8 @@ class Builder:
             matrix = call.outs[0] if pairs_at < 0 else list(call.tensors())[pairs_at]
             leading = matrix.shape[:-2]
         names = list(dict.fromkeys([*self.variables, *self.composites]))
+        # Where counts depend on the data of a program like this one, only known ones can fit.
+        searched = self._like is None or self._like.masks_fitted
         for count in range(len(leading), -1, -1):
             for chosen in itertools.combinations(leading, count):
                 factor = as_expr(product(chosen))
@@ -126,10 +153,11 @@ class Builder:
                 if any(v % s != 0 for v, s in zip(values, scales, strict=True)):
                     continue
                 rest = [v // s for v, s in zip(values, scales, strict=True)]
-                found = self._literal.fit(rest)
-                if found is None:
+                found = self._literal.fit(rest) if searched else self._literal.recall(rest)
+                if found is None and searched:
                     found = self._literal.fit_dense(rest, names)
                 if found is not None:
+                    self._literal.learn(found)
                     return simplest(factor * found)
         self.masks_fitted = False
         return None

@@ -20,6 +20,7 @@ from costlab.derivation.engine import (
     check,
     check_run,
     derive_class,
+    derive_narrowed,
     peaks_are_reached,
 )
 from costlab.derivation.sizes import SizeModel
@@ -28,8 +29,8 @@ from costlab.formulas.record import Condition
 
 _BLOCK_SYMBOLS = ("w", "c")  # block sizes: the length they cut need not be their multiple
 _FEW_PASSES = 4
-_ONES = ("b", "h", "g", "L", "R")  # sizes that are 1 in practice
-_TOGETHER = frozenset(("b", "h", "L"))  # several of them at once
+_ONES = ("b", "n", "h", "g", "L", "R")  # sizes that are 1 in practice
+_TOGETHER = (frozenset("bnh"), frozenset("bhL"))  # several of them at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,40 +110,73 @@ def _with_ones(
     yield ClassFound(derived, (*model.domain(), *_at_least(model, bounds)))
     special: dict[str, list[int]] = {}
     for name, bound in bounds.items():
-        if name in _ONES:
-            special[name] = list(range(1, bound)) if name == "L" else [1]
+        # Of a length cut into blocks, 1 is a block of 1: nobody asks for that.
+        if name in _ONES and not any(name == whole for _block, whole in model.divides):
+            every = name == "L" or name == derived.trip
+            special[name] = list(range(1, bound)) if every else [1]
+    covered: list[Mapping[str, int]] = []  # sizes of a class that holds whatever the others are
     for count in range(1, len(special) + 1):
         for names in itertools.combinations(special, count):
-            if count > 1 and not _TOGETHER.issuperset(names):
+            if count > 1 and not any(together.issuperset(names) for together in _TOGETHER):
                 continue
             for values in itertools.product(*(special[n] for n in names)):
                 fixed = dict(zip(names, values, strict=True))
-                yield from _narrow(tracer, model, backend, hints, fixed, special)
+                if any(wide.items() <= fixed.items() for wide in covered):
+                    continue
+                found, whole = _narrow(
+                    tracer, model, derived, backend, hints, fixed, special, bounds
+                )
+                if whole:
+                    covered.append(fixed)
+                yield from found
 
 
 def _narrow(
     tracer: Tracer,
     model: SizeModel,
+    wider: Derived,
     backend: str,
     hints: tuple[str, ...],
     fixed: Mapping[str, int],
     special: Mapping[str, Sequence[int]],
-) -> Iterator[ClassFound]:
-    """The class with some sizes fixed, if the module runs there."""
+    wider_bounds: Mapping[str, int],
+) -> tuple[list[ClassFound], bool]:
+    """The class with some sizes fixed, if the module runs there.
+
+    Also whether it holds at every value of the other special sizes: at a length of 1 it often
+    does.
+    """
+    fixed = {**fixed, **{f: 1 for f, m in model.divides if fixed.get(m) == 1}}
     smaller = replace(
         model,
         fixed={**model.fixed, **fixed},
-        divides=tuple(p for p in model.divides if p[0] not in fixed),
+        divides=tuple(p for p in model.divides if not fixed.keys() & p),
     )
     try:
-        derived = derive_class(tracer, smaller, backend, hints)
+        derived = derive_narrowed(tracer, smaller, backend, wider)
+        if derived is None:
+            derived = derive_class(tracer, smaller, backend, hints)
     except ModuleError:
-        return
-    bounds = _bounds(tracer, smaller, derived, backend)
-    for name, values in special.items():
-        if name not in fixed:
-            bounds[name] = max(bounds.get(name, 1), max(values) + 1)
-    yield ClassFound(derived, (*smaller.domain(), *_at_least(smaller, bounds)))
+        return [], False
+    others = [name for name in special if name not in fixed]
+    if fixed.get("n") == 1:
+        bounds = _bounds(tracer, smaller, derived, backend)
+        whole = not bounds.keys() & set(others) and not _differs_at_ones(
+            tracer, smaller, derived, backend, others
+        )
+        if not whole:
+            for name in others:
+                bounds[name] = max(bounds.get(name, 1), max(special[name]) + 1)
+    else:
+        whole = False
+        least = {name: max(special[name]) + 1 for name in others}
+        bounds = _bounds_narrowed(tracer, smaller, derived, backend, wider, wider_bounds, least)
+    found = [ClassFound(derived, (*smaller.domain(), *_at_least(smaller, bounds)))]
+    for name in sorted({"b", "h"} & bounds.keys() - special.keys()):
+        # Of these only the class with the sizes in ``fixed`` asks for more than 1.
+        also = {**fixed, name: 1}
+        found += _narrow(tracer, model, wider, backend, hints, also, special, wider_bounds)[0]
+    return found, whole
 
 
 def _at_least(model: SizeModel, bounds: Mapping[str, int]) -> list[Condition]:
@@ -151,37 +185,118 @@ def _at_least(model: SizeModel, bounds: Mapping[str, int]) -> list[Condition]:
 
 def _bounds(tracer: Tracer, model: SizeModel, derived: Derived, backend: str) -> dict[str, int]:
     """Smallest value of each size the formulas hold for, where that is not 1."""
+    names = _probed(model)
+    found = {name: _bound(tracer, model, derived, backend, name) for name in names}
+    found |= _one_block(tracer, model, derived, backend)
+    return {name: bound for name, bound in found.items() if bound > 1}
+
+
+def _probed(model: SizeModel) -> list[str]:
+    known = (*model.fixed, *model.numbers)
+    return [n for n in model.variables if n not in known and not n.startswith("_blocks")]
+
+
+def _bound(
+    tracer: Tracer,
+    model: SizeModel,
+    derived: Derived,
+    backend: str,
+    name: str,
+    above: int | None = None,
+) -> int:
+    """The smallest value of one size that the formulas hold for; they hold at ``above``."""
+
+    def differs(value: int) -> bool:
+        return _holds(tracer, model, derived, backend, {name: value}) is False
+
+    start = _FEW_PASSES if name == derived.trip else 2 if name.startswith("_") else 1
+    value = start = above or start
+    # Upward to where they hold, or down to where they no longer do.
+    while above is None and value < 2 * _FEW_PASSES and differs(value):
+        value += 1
+    if value == start:
+        while value > 1 and not differs(value - 1):
+            value -= 1
+    return value
+
+
+def _bounds_narrowed(
+    tracer: Tracer,
+    model: SizeModel,
+    derived: Derived,
+    backend: str,
+    wider: Derived,
+    wider_bounds: Mapping[str, int],
+    least: Mapping[str, int],
+) -> dict[str, int]:
+    """Like :func:`_bounds`, with fewer runs.
+
+    ``wider_bounds`` are those of the class ``wider`` that this one narrows, ``least`` what other
+    classes leave to this one. All sizes but the number of passes are tried at these at once,
+    upward one by one only where the formulas do not hold; those with a bound, also below it.
+    """
+    names = _probed(model)
+    corner = {
+        name: max(least.get(name, 1), wider_bounds.get(name, 1))
+        for name in names
+        if name in wider.model.variables and name != derived.trip
+    }
+    corner = {n: v for n, v in corner.items() if model.sample_with(random.Random(v), {n: v})}
+    if not (corner and _holds(tracer, model, derived, backend, corner)):
+        corner = {}
     found: dict[str, int] = {}
-    for name in model.variables:
-        if name in model.fixed or name in model.numbers or name.startswith("_blocks"):
-            continue
-        start = _FEW_PASSES if name == derived.trip else 2 if name.startswith("_") else 1
-        value = start
-        # Upward to where they hold, or down to where they no longer do.
-        while value < 2 * _FEW_PASSES and _differs(tracer, model, derived, backend, name, value):
-            value += 1
-        if value == start:
-            while value > 1 and not _differs(tracer, model, derived, backend, name, value - 1):
-                value -= 1
-        if value > 1:
-            found[name] = value
-    return found
+    for name in names:
+        above = corner.get(name)
+        if above is None or name not in least:
+            above = _bound(tracer, model, derived, backend, name, above)
+        found[name] = max(least.get(name, 1), above)
+    found |= _one_block(tracer, model, derived, backend)
+    return {name: bound for name, bound in found.items() if bound > 1}
 
 
-def _differs(
-    tracer: Tracer, model: SizeModel, derived: Derived, backend: str, name: str, value: int
+def _one_block(tracer: Tracer, model: SizeModel, derived: Derived, backend: str) -> dict[str, int]:
+    """``{"n": 2}`` where the formulas do not hold for one block of one position."""
+    for block, whole in model.divides:
+        if whole == "n" and _differs_at_ones(tracer, model, derived, backend, [block, whole]):
+            return {whole: 2}
+    return {}
+
+
+def _differs_at_ones(
+    tracer: Tracer, model: SizeModel, derived: Derived, backend: str, names: Sequence[str]
 ) -> bool:
-    """Whether the module runs with ``name`` = ``value`` and the formulas do not hold there."""
-    sizes = model.sample_with(random.Random(value), name, value)
+    """Whether the module runs where all of ``names`` are 1 and the formulas do not hold there."""
+    free = tuple(p for p in model.divides if not set(names) & set(p))
+    ones = dict.fromkeys(names, 1)
+    try:
+        sizes = replace(model, fixed={**model.fixed, **ones}, divides=free).sample(random.Random(1))
+    except AssertionError:
+        return False  # they cannot be 1 together
+    quotients = {model.quotient(f, m): sizes[m] // sizes[f] for f, m in model.divides if m in sizes}
+    passes = derived.trip in names
+    return _hold_there(tracer, {**sizes, **quotients}, derived, backend, passes=passes) is False
+
+
+def _holds(
+    tracer: Tracer, model: SizeModel, derived: Derived, backend: str, values: Mapping[str, int]
+) -> bool | None:
+    """Whether the formulas hold with some sizes set; None where the module does not run so."""
+    sizes = model.sample_with(random.Random(sum(values.values())), values)
     if sizes is None:
-        return False
+        return None
+    return _hold_there(tracer, sizes, derived, backend, passes=derived.trip in values)
+
+
+def _hold_there(
+    tracer: Tracer, sizes: Mapping[str, int], derived: Derived, backend: str, *, passes: bool
+) -> bool | None:
     try:
         trace = tracer(sizes)
     except ModuleError:
-        return False
+        return None
     run = Run.of(trace, backend)
     if check_run(derived, run) is not None:
-        return True
+        return False
     # A loop of few passes may lack the pass at which a candidate of the peak is alive. Below the
     # peak at these sizes, it would still exceed it at others.
-    return name == derived.trip and not peaks_are_reached(derived, run)
+    return not passes or peaks_are_reached(derived, run)

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 
 from costlab.algebra import Expr, Size, as_expr, sum_range, total
 from costlab.derivation.align import PEEL, Alignment, alignments, token
-from costlab.derivation.build import Builder
+from costlab.derivation.build import Builder, Known
 from costlab.derivation.lifetimes import PASS, LiveSets, MomentAt, moments
-from costlab.derivation.sizes import LAYER_NAMES, LAYER_RANGES, TRIP_RANGES, SizeModel
+from costlab.derivation.sizes import FEW_LAYERS, LAYER_NAMES, LAYER_RANGES, TRIP_RANGES, SizeModel
 from costlab.derivation.totals import COUNTED, Priced, concrete_call, depth, price
 from costlab.errors import DerivationError
+from costlab.formulas.prune import prune
 from costlab.graph import Moment
 from costlab.trace.records import OpRecord, Trace
 
 FIT_TRACES = 8
+FIT_TRACES_NARROWED = 4  # a size or more less to tell apart, and most dimensions known
 HELD_OUT = 2
 _PROBES = 4
 _TRAIN_KINDS = ("parameters", "buffers", "inputs", "state")
@@ -61,6 +63,7 @@ class Derived:
     masks_fitted: bool
     totals: Mapping[str, Size]
     peaks: tuple[Size, ...]
+    known: Known
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +103,7 @@ def derive_class(
         trip = _trip_variable(tracer, probes, model, samples, hints)
     else:
         trip = known
-    ranges = LAYER_RANGES if trip in LAYER_NAMES else TRIP_RANGES
+    ranges = _trip_ranges(trip, model)
     for last, passes in enumerate(ranges, 1):
         samples = _distinct(model, rng, trip, passes)
         try:
@@ -112,13 +115,46 @@ def derive_class(
     raise AssertionError
 
 
-def _derive(traces: Sequence[Trace], model: SizeModel, trip: str | None, backend: str) -> Derived:
+def derive_narrowed(
+    tracer: Tracer, model: SizeModel, backend: str, like: Derived, seed: int = 0
+) -> Derived | None:
+    """Derive a class that is another with some sizes fixed, from fewer traces.
+
+    The dimensions of ``like`` are tried first; every trace must be reproduced all the same. None
+    where that finds no formulas: :func:`derive_class` takes more traces.
+
+    Raises:
+        ModuleError: if the module refuses such sizes.
+    """
+    trip = like.trip
+    if trip is not None and trip not in model.variables:
+        return None
+    rng = random.Random(seed)
+    samples = _distinct(model, rng, None, TRIP_RANGES[0])
+    if trip is not None:
+        samples = _distinct(model, rng, trip, _trip_ranges(trip, model)[0])
+    traces = [tracer(at) for at in (*samples[:FIT_TRACES_NARROWED], *samples[-HELD_OUT:])]
+    known = like.known.narrowed(model.narrowing(like.model), samples[0])
+    try:
+        found = _derive(traces, model, trip, backend, known)
+    except DerivationError:
+        return None
+    return found if found.masks_fitted == like.masks_fitted else None
+
+
+def _derive(
+    traces: Sequence[Trace],
+    model: SizeModel,
+    trip: str | None,
+    backend: str,
+    like: Known | None = None,
+) -> Derived:
     """Formulas from the first way to line up the traces that reproduces all of them."""
     runs = [Run.of(t, backend) for t in traces]
     trips = [t.sizes[trip] for t in traces] if trip else None
     first: DerivationError | None = None
     for alignment in alignments(traces, trips):
-        builder = Builder(traces, alignment, model.variables, trip, backend)
+        builder = Builder(traces, alignment, model.variables, trip, backend, like)
         try:
             derived = _assemble(builder, model, trip, runs)
             _demand(derived, runs)
@@ -127,6 +163,13 @@ def _derive(traces: Sequence[Trace], model: SizeModel, trip: str | None, backend
             first = first or error
     assert first is not None
     raise first
+
+
+def _trip_ranges(trip: str, model: SizeModel) -> tuple[Sequence[int], ...]:
+    """The numbers of passes to trace a loop with, in the order to try them."""
+    if trip not in LAYER_NAMES:
+        return TRIP_RANGES
+    return (FEW_LAYERS, *LAYER_RANGES) if trip in model.numbers else LAYER_RANGES
 
 
 def _demand(derived: Derived, runs: Sequence[Run]) -> None:
@@ -228,8 +271,8 @@ def _assemble(builder: Builder, model: SizeModel, trip: str | None, runs: Sequen
         depth=builder.fit_totals([_depth(run) for run in runs]),
         alignment=alignment,
         trip=trip,
-        fitted_at=tuple(dict(t.sizes) for t in builder.traces[:FIT_TRACES]),
-        verified_at=tuple(dict(t.sizes) for t in builder.traces[FIT_TRACES:]),
+        fitted_at=tuple(dict(t.sizes) for t in builder.traces[:-HELD_OUT]),
+        verified_at=tuple(dict(t.sizes) for t in builder.traces[-HELD_OUT:]),
         gaps=tuple(sorted({s.priced.call.op for s in steps if s.priced.cost is None})),
         core_moments=tuple(
             _moment(p, row, steps) for p, row in zip(core_points, core_live, strict=True)
@@ -237,6 +280,7 @@ def _assemble(builder: Builder, model: SizeModel, trip: str | None, runs: Sequen
         masks_fitted=builder.masks_fitted,
         totals={name: quantity_total(steps, name) for name in COUNTED},
         peaks=tuple(dict.fromkeys(total(m.live.values()) for m in timeline)),
+        known=builder.known(),
     )
 
 
@@ -324,10 +368,20 @@ def check_run(derived: Derived, run: Run) -> str | None:
 
 
 def peaks_are_reached(derived: Derived, run: Run) -> bool:
-    """Whether every candidate of the peak is what a run holds at one of its operators."""
+    """Whether every candidate of the peak is held at an operator of a run, or under one that is.
+
+    Under it at all sizes with the run's number of passes, not only at the run's.
+    """
+    assert derived.trip is not None
     sizes = {**run.trace.sizes, "threads": 1}
     held = set(_live(run))
-    return all(as_number(candidate, sizes) in held for candidate in derived.peaks)
+    passes = {derived.trip: sizes[derived.trip]}
+    reached: list[Expr] = []
+    missed: list[Expr] = []
+    for candidate in derived.peaks:
+        found = as_number(candidate, sizes) in held
+        (reached if found else missed).append(as_expr(candidate).subs(passes))
+    return set(prune((*reached, *missed), {})) <= set(reached)
 
 
 def live_peak(run: Run) -> float | int:

@@ -8,8 +8,9 @@ is checked m - t times over; where nothing fits the answer is None, never an app
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +23,21 @@ _TRIPLE_DEGREE = 2
 _SEARCH_POINTS = 24
 _DENSE_POINTS = 9  # distinct points for six unknowns
 
+_Basis = tuple[Sequence[Monomial], NDArray[np.float64]]  # values at the points, a row for each
+
 
 class Fitter:
-    """Fits value vectors over fixed ``points`` (one mapping of sizes per value); memoised."""
+    """Fits value vectors over fixed ``points`` (one mapping of sizes per value); memoised.
 
-    def __init__(self, points: Sequence[Mapping[str, int]], names: Sequence[str]) -> None:
+    ``known`` expressions are tried before the search: those of a program much like this one.
+    """
+
+    def __init__(
+        self,
+        points: Sequence[Mapping[str, int]],
+        names: Sequence[str],
+        known: Iterable[Expr] = (),
+    ) -> None:
         self.points = list(points)
         self.names = [n for n in names if len({p[n] for p in points}) > 1]
         # The search looks at some points only; a candidate must then reproduce them all.
@@ -39,23 +50,39 @@ class Fitter:
         }
         self._cache: dict[tuple[int, ...], Expr | None] = {}
         self._evaluated: dict[Expr, tuple[Number, ...]] = {}
-        self._single = self._basis(_SINGLE_DEGREE, max_power=3)
-        self._pair = self._basis(_PAIR_DEGREE, max_power=2)
-        self._triple = self._basis(_TRIPLE_DEGREE, max_power=2)
+        for expr in known:
+            found = self._values(expr)
+            if all(type(value) is int for value in found):
+                self._cache.setdefault(found, expr)  # type: ignore[arg-type]
 
-    def _basis(self, degree: int, max_power: int) -> tuple[list[Monomial], NDArray[np.float64]]:
-        monomials: list[Monomial] = []
-        rows: list[NDArray[np.float64]] = []
-        for powers in _powers(len(self.names), degree, max_power):
-            row = np.ones(self._count)
-            for name, power in zip(self.names, powers, strict=True):
-                if power:
-                    row = row * self._columns[name] ** power
-            monomials.append(
-                tuple((n, p) for n, p in sorted(zip(self.names, powers, strict=True)) if p)
-            )
-            rows.append(row)
-        return monomials, np.array(rows)
+    @cached_property
+    def _single(self) -> _Basis:
+        return self._basis(_SINGLE_DEGREE, max_power=3)
+
+    @cached_property
+    def _pair(self) -> _Basis:
+        return self._basis(_PAIR_DEGREE, max_power=2)
+
+    @cached_property
+    def _triple(self) -> _Basis:
+        return self._basis(_TRIPLE_DEGREE, max_power=2)
+
+    def _basis(self, degree: int, max_power: int) -> _Basis:
+        monomials, powers = _monomials(tuple(self.names), degree, max_power)
+        rows = np.ones((len(monomials), self._count))
+        for i, name in enumerate(self.names):
+            table = self._columns[name] ** np.arange(max_power + 1)[:, None]
+            rows *= table[powers[:, i]]
+        return monomials, rows
+
+    def found(self) -> Iterator[Expr]:
+        """Every expression that was fitted or learned."""
+        return (expr for expr in self._cache.values() if expr is not None)
+
+    def recall(self, values: Sequence[int]) -> Size | None:
+        """What :meth:`fit` gives where that takes no search."""
+        first = values[0]
+        return first if all(v == first for v in values) else self._cache.get(tuple(values))
 
     def fit(self, values: Sequence[int]) -> Size | None:
         """The simplest exact polynomial through ``values``, or None."""
@@ -99,7 +126,7 @@ class Fitter:
         crossed = rows * vector[0] - rows[:, :1] * vector
         scale = np.abs(rows * vector[0]).max(axis=1) + 1
         for i in np.flatnonzero(np.abs(crossed).max(axis=1) <= 1e-9 * scale):
-            yield Expr({monomials[i]: Fraction(int(vector[0]), int(rows[i, 0]))})
+            yield Expr({monomials[int(i)]: Fraction(int(vector[0]), int(rows[i, 0]))})
 
     def _two(self, vector: NDArray[np.float64]) -> Iterator[Expr | None]:
         monomials, rows = self._pair
@@ -115,7 +142,7 @@ class Fitter:
     def _combination(
         self,
         vector: NDArray[np.float64],
-        monomials: list[Monomial],
+        monomials: Sequence[Monomial],
         rows: NDArray[np.float64],
         combos: NDArray[np.int64],
     ) -> Iterator[Expr | None]:
@@ -180,6 +207,18 @@ def _complexity(expr: Expr) -> tuple[int, int, str]:
         for m, c in expr
     )
     return (len(expr.terms), int(weight), str(expr))
+
+
+@lru_cache(maxsize=64)
+def _monomials(
+    names: tuple[str, ...], degree: int, max_power: int
+) -> tuple[tuple[Monomial, ...], NDArray[np.int64]]:
+    """Monomials of ``names`` up to a degree, and the power of each name in each."""
+    powers = list(_powers(len(names), degree, max_power))
+    monomials = tuple(
+        tuple((n, p) for n, p in sorted(zip(names, row, strict=True)) if p) for row in powers
+    )
+    return monomials, np.array(powers, dtype=np.int64).reshape(len(powers), len(names))
 
 
 def _powers(count: int, degree: int, max_power: int) -> Iterator[tuple[int, ...]]:

@@ -73,6 +73,10 @@ def moments(alignment: Alignment, trip: Expr | None) -> list[MomentAt]:
             found.append(MomentAt(number, tuple(a[0] for a in slot.at), None))
             position += 1
             continue
+        if min(map(len, slot.at)) < 2:
+            raise DerivationError(
+                "a loop has too few passes to see what lives from one into the next"
+            )
         body = [s for s in slots[position:] if s[1].loop == slot.loop]
         assert trip is not None
         last = trip + (alignment.loops[slot.loop].offset - 1 - PEEL)

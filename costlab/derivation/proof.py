@@ -18,6 +18,7 @@ from costlab.i18n import _
 if TYPE_CHECKING:
     from costlab.derivation.classes import ClassFound
     from costlab.derivation.work import SourceTracer
+    from costlab.formulas.record import Condition
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,12 +26,14 @@ class Proof:
     """Whether a class is proved; ``reason`` is why not, or what a proof leaves to real runs.
 
     ``conditions`` are demanded beyond the class's domain. Those of a proof only say that sizes
-    are not 1; others are what the program was found to ask of them.
+    are not 1; others are what the program was found to ask of them. ``within`` are upper bounds
+    that a proof found, beyond which the program is another one: the domain takes them up.
     """
 
     proved: bool
     reason: str = ""
     conditions: tuple[str, ...] = ()
+    within: tuple[Condition, ...] = ()
 
     def notes(self) -> tuple[str, ...]:
         """What a reader of the formulas should know of it."""

@@ -12,7 +12,7 @@ import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from costlab.algebra import Expr, ceil_div, symbol
+from costlab.algebra import Expr, Size, as_expr, ceil_div, symbol
 from costlab.formulas.record import Condition
 from costlab.formulas.simplify import rewrite
 
@@ -36,6 +36,7 @@ _QUOTIENTS = range(3, 10)
 TRIP_RANGES = (range(7, 12), range(12, 18))
 LAYER_RANGES = (range(6, 10), *TRIP_RANGES)  # layers are long passes, and settle at once
 LAYER_NAMES = ("L", "_layers")
+FEW_LAYERS = range(5, 9)  # where their real number is known, and only their pattern is sought
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,26 +91,30 @@ class SizeModel:
                 return values
         raise AssertionError("the conditions of this class leave no sizes")
 
-    def sample_with(self, rng: random.Random, name: str, value: int) -> dict[str, int] | None:
-        """Random sizes with one symbol set; None where the class has none such."""
-        if name in {m for _, m in self.divides}:
+    def sample_with(self, rng: random.Random, chosen: Mapping[str, int]) -> dict[str, int] | None:
+        """Random sizes with some variables set; None where the class has none such."""
+        inner = {self.quotient(f, m): (f, m) for f, m in self.divides}
+        if not {m for _, m in self.divides}.isdisjoint(chosen):
             return None
-        if name in self.variables and name not in self.symbols:
-            return self._with_quotient(rng, name, value)
-        narrowed = replace(self, fixed={**self.fixed, name: value})
+        symbols = {n: v for n, v in chosen.items() if n not in inner or n in self.symbols}
+        narrowed = replace(self, fixed={**self.fixed, **symbols})
         for _ in range(100):
             values = narrowed._draw(rng)
+            for name in chosen.keys() - symbols.keys():
+                factor, multiple = inner[name]
+                values[name], values[multiple] = chosen[name], values[factor] * chosen[name]
             if all(c.holds(values) for c in self.domain()):
                 return values
         return None
 
-    def _with_quotient(self, rng: random.Random, name: str, value: int) -> dict[str, int] | None:
-        values = self._draw(rng)
-        for factor, multiple in self.divides:
-            if self.quotient(factor, multiple) == name:
-                values[name], values[multiple] = value, values[factor] * value
-                return values if all(c.holds(values) for c in self.domain()) else None
-        return None
+    def narrowing(self, wider: SizeModel) -> dict[str, Size]:
+        """What variables of a ``wider`` model are here, where they are none of this one's."""
+        values: dict[str, Size] = {}
+        for factor, multiple in wider.divides:
+            if factor in self.fixed:
+                whole = self.fixed.get(multiple, symbol(multiple))
+                values[wider.quotient(factor, multiple)] = as_expr(whole) / self.fixed[factor]
+        return {**values, **self.fixed}
 
     def written(self, name: str) -> str:
         """An internal variable as the user reads it: a symbol, ``k``, or a quotient ``n/w``."""
@@ -146,6 +151,8 @@ class SizeModel:
     def _pick(self, rng: random.Random, name: str, far: bool) -> int:
         if name in {whole for _, whole in self.counted}:
             return rng.randrange(7, 80 if far else 40)
+        if name in self.numbers and name in LAYER_NAMES:
+            return rng.choice(FEW_LAYERS)
         return rng.choice((_FAR if far else _RANGES).get(name, _OTHER))
 
     def domain(self) -> tuple[Condition, ...]:

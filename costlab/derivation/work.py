@@ -17,11 +17,13 @@ from costlab.derivation.engine import Tracer
 from costlab.derivation.masks import carry_masks
 from costlab.derivation.opaque import settle
 from costlab.derivation.optimizer import optimizer_step
+from costlab.derivation.proof import Proof
 from costlab.derivation.proof import prove as proof_of
 from costlab.derivation.sizes import SizeModel
 from costlab.errors import DerivationError, ModuleError
 from costlab.formulas.record import CostClass, Derivation
 from costlab.formulas.text import parse
+from costlab.i18n import _
 from costlab.sources.layers import (
     AT_LEAST,
     EqualLayers,
@@ -54,12 +56,20 @@ def derive_source(
     tracer = SourceTracer(source, mode, dtype, options, fixed, backend=backend)
     with tracing(backend):
         found = classes_of(tracer, backend)
-        proof = proof_of(tracer, found[0]) if prove else None
-    record = record_of(source, found, mode, dtype, backend, fixed, options)
-    if proof is None:
-        return record
+        record = record_of(source, found, mode, dtype, backend, fixed, options)
+        if not prove:
+            return record
+        proof = _proof(tracer, found[0], record.gaps)
     derived = "proved" if proof.proved else record.derived
-    return replace(record, derived=derived, proof=proof.notes())
+    classes = tuple(replace(c, domain=(*c.domain, *proof.within)) for c in record.classes)
+    return replace(record, derived=derived, classes=classes, proof=proof.notes())
+
+
+def _proof(tracer: SourceTracer, found: ClassFound, gaps: Sequence[str]) -> Proof:
+    """The proof of the main class; formulas that leave an operator out are not proved."""
+    if gaps:
+        return Proof(False, _("no rule for {operators}").format(operators=", ".join(gaps)))
+    return proof_of(tracer, found)
 
 
 def classes_of(tracer: SourceTracer, backend: str) -> list[ClassFound]:

@@ -85,6 +85,12 @@ class CpuReader:
             self._clock,
         )
 
+    def read_energy(self) -> Sample:
+        """Energy and power alone: cheap enough to be asked every few milliseconds."""
+        energy = self._rapl.read()
+        queries = {"energy": lambda: energy, "power": lambda: self._power(energy)}
+        return take(self.id, queries, self._clock)
+
     def close(self) -> None:
         """Do nothing: no file stays open."""
 

@@ -60,11 +60,6 @@ def cuda_order(
     return CudaOrder(tuple(uuids))
 
 
-def nvml_uuid(cuda_uuid: str) -> str:
-    """NVML's way of writing the UUID that torch gives (without "GPU-") or CUDA does."""
-    return cuda_uuid if cuda_uuid.startswith(("GPU-", "MIG-")) else f"GPU-{cuda_uuid}"
-
-
 def _is_index(token: str) -> bool:
     return token.isascii() and token.isdigit()
 

@@ -24,7 +24,10 @@ from costlab.devices.processor import Cache, cpu_caches, cpu_model
 
 _GIB = 2**30
 # Variables that change how threads or allocators behave, hence what is measured.
-_VARIABLES = ("LD_PRELOAD", "MALLOC_", "OMP_", "MKL_", "KMP_", "GOMP_", "ATEN_", "ONEDNN_")
+_VARIABLES = (
+    "LD_PRELOAD", "GLIBC_TUNABLES", "MALLOC_", "OMP_", "MKL_", "KMP_", "GOMP_", "ATEN_", "ONEDNN_",
+    "PYTORCH_", "CUDA_LAUNCH_BLOCKING", "NVIDIA_TF32_OVERRIDE", "CUBLAS_",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

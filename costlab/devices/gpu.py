@@ -111,7 +111,7 @@ class GpuReader:
         found, count = self.processes()
         if found is None:
             return missing("B", count.reason, count.text)
-        return process_memory(found, pid, container="container" in self._session.places)
+        return process_memory(found, pid, self._session.places)
 
     def close(self) -> None:
         """End the session if it is the reader's own."""
@@ -241,6 +241,16 @@ def open_gpus(
     return readers
 
 
+def _handle(session: NvmlSession, uuid: str) -> Any:
+    names = [uuid] if uuid.startswith(("GPU-", "MIG-")) else [f"GPU-{uuid}", f"MIG-{uuid}"]
+    for name in names[:-1]:
+        try:
+            return session.call("nvmlDeviceGetHandleByUUID", name)
+        except NvmlFailed:
+            continue
+    return session.call("nvmlDeviceGetHandleByUUID", names[-1])
+
+
 def _unavailable(session: NvmlSession, failure: NvmlFailed) -> NvmlUnavailable:
     lost = session.missing("", "", failure)
     return NvmlUnavailable(lost.reason, lost.text)
@@ -249,13 +259,17 @@ def _unavailable(session: NvmlSession, failure: NvmlFailed) -> NvmlUnavailable:
 def open_gpu(uuid: str, module: Any = None, where: frozenset[str] | None = None) -> GpuReader:
     """A reader of the GPU or MIG instance ``uuid`` with a session of its own.
 
+    Args:
+        uuid: as NVML writes it ("GPU-...", "MIG-..."), or as CUDA does, without these letters.
+        module: a module with pynvml's functions; pynvml if None.
+        where: the kinds of place; found out if None.
+
     Raises:
         NvmlUnavailable: if NVML does not start or does not know the device.
     """
     session = NvmlSession(module, where)
     try:
-        handle = session.call("nvmlDeviceGetHandleByUUID", uuid)
-        return GpuReader(session, handle, owns=True)
+        return GpuReader(session, _handle(session, uuid), owns=True)
     except NvmlFailed as failure:
         session.close()
         raise _unavailable(session, failure) from None

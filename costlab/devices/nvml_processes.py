@@ -64,20 +64,24 @@ def gpu_processes(
     return None, session.missing("processes", "", failure, where)
 
 
-def process_memory(processes: Sequence[GpuProcess], pid: int, *, container: bool) -> Reading:
+def process_memory(
+    processes: Sequence[GpuProcess], pid: int, where: frozenset[str] = frozenset()
+) -> Reading:
     """Bytes that ``pid`` has on the GPU.
 
     Args:
         processes: of the GPU.
-        pid: as this process sees it.
-        container: whether this process runs in a container, whose ids NVML does not know.
+        pid: as this process sees it; in a container NVML knows it by another number.
+        where: kinds of place, such as "container", "windows", "wsl".
     """
     for process in processes:
         if process.pid == pid:
             if process.memory_bytes is None:
-                return missing("B", "wddm")
+                place = {"windows": "wddm", "wsl": "wsl"}
+                reasons = [reason for name, reason in place.items() if name in where]
+                return missing("B", *reasons[:1] or ["no_process_memory"])
             return Reading(process.memory_bytes, "B", _FUNCTION)
-    return missing("B", "container_pids" if container else "not_found")
+    return missing("B", "container_pids" if "container" in where else "not_found")
 
 
 def _list(session: NvmlSession, handle: Any, version: int) -> list[GpuProcess]:
@@ -93,11 +97,7 @@ def _list(session: NvmlSession, handle: Any, version: int) -> list[GpuProcess]:
 
 def _list_v1(session: NvmlSession, handle: Any) -> list[GpuProcess]:
     """The list as drivers before R510 return it; the binding has no function for it any more."""
-    module = session.module
-    try:
-        query = module._nvmlGetFunctionPointer(_FUNCTION)
-    except module.NVMLError as error:
-        raise NvmlFailed(int(error.value), str(error)) from None
+    query = session.pointer(_FUNCTION)
     count = ctypes.c_uint(0)
     code = query(handle, ctypes.byref(count), None)
     if code == 0:
@@ -108,7 +108,7 @@ def _list_v1(session: NvmlSession, handle: Any) -> list[GpuProcess]:
         entries = (_InfoV1 * count.value)()
         code = query(handle, ctypes.byref(count), entries)
     if code != 0:
-        raise NvmlFailed(code, str(module.NVMLError(code)))
+        raise session.failure(code)
     unknown = ctypes.c_ulonglong(-1).value
     return [
         GpuProcess(entry.pid, None if entry.usedGpuMemory == unknown else entry.usedGpuMemory)
@@ -117,9 +117,6 @@ def _list_v1(session: NvmlSession, handle: Any) -> list[GpuProcess]:
 
 
 def _sensible(found: Sequence[GpuProcess], memory_bytes: int | None) -> bool:
-    pids = [process.pid for process in found]
-    if len(set(pids)) != len(pids):
-        return False
     most = memory_bytes if memory_bytes is not None else 2**50
     return all(
         0 < process.pid < _MOST_PID

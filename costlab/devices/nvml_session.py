@@ -103,10 +103,18 @@ class NvmlSession:
         """A constant of the binding."""
         return int(getattr(self._module, name, default))
 
-    @property
-    def module(self) -> Any:
-        """The binding itself, for what it has no function for."""
-        return self._module
+    def pointer(self, function: str) -> Callable[..., int]:
+        """The library's own function, for what the binding has no function for (any more).
+
+        Raises:
+            NvmlFailed: if the library has no such function.
+        """
+        query: Callable[..., int] = self.call("_nvmlGetFunctionPointer", function)
+        return query
+
+    def failure(self, code: int) -> NvmlFailed:
+        """``code``, as a function of the library returned it, with NVML's words."""
+        return NvmlFailed(code, str(self._module.NVMLError(code)))
 
     def reading(
         self,
@@ -140,7 +148,7 @@ class NvmlSession:
 
     @staticmethod
     def _line(reason: str, failure: NvmlFailed) -> str:
-        return f"{text_of(reason)} (NVML {failure.code}: {failure.words})"
+        return f"{text_of(reason)} (NVML {failure.code}: {' '.join(failure.words.split())})"
 
 
 def text(value: str | bytes) -> str:

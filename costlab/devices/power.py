@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 from costlab.devices.nvml_session import NvmlFailed, NvmlSession
-from costlab.devices.readings import Reading
+from costlab.devices.readings import Reading, missing
 
 _FIELDS = {"power_instant": 186, "power_average": 185}
 _WORDS = {"power_instant": "instant", "power_average": "average over 1 s"}
@@ -52,10 +52,12 @@ def _fields(
     for name, answer in zip(names, answers, strict=True):
         code = int(answer.nvmlReturn)
         if code:
-            words = str(session.module.NVMLError(code))
-            readings[name] = session.missing(name, "W", NvmlFailed(code, words), where)
+            readings[name] = session.missing(name, "W", session.failure(code), where)
             continue
-        milliwatts = getattr(answer.value, _MEMBERS[int(answer.valueType)])
+        member = _MEMBERS.get(int(answer.valueType))
+        if member is None:
+            readings[name] = missing("W", "unknown_type")
+            continue
         source = f"NVML field {_FIELDS[name]}, {_SCOPES[scope]}, {_WORDS[name]}"
-        readings[name] = Reading(milliwatts * 1e-3, "W", source)
+        readings[name] = Reading(getattr(answer.value, member) * 1e-3, "W", source)
     return readings

@@ -52,6 +52,15 @@ def take(
     return Sample(begin, clock() - begin, device, readings)
 
 
+def energy_query(reader: DeviceReader) -> Callable[[], Sample]:
+    """The cheapest way in which ``reader`` reads "energy" and "power".
+
+    A GPU or CPU reader has ``read_energy`` for that, which may be asked every few milliseconds.
+    """
+    query: Callable[[], Sample] = getattr(reader, "read_energy", reader.read)
+    return query
+
+
 class NullReader:
     """Stands in for a device that cannot be read: every reading is missing, for one reason."""
 

@@ -50,6 +50,7 @@ REASONS: Mapping[str, str] = {
     "energy_before_volta": _("the energy counter exists on Volta and later only"),
     "no_power_sensor": _("this GPU has no power sensor that the driver reports"),
     "container_pids": _("in a container NVML lists the host's process ids: run with --pid=host"),
+    "no_process_memory": _("the driver does not report memory by process"),
     "process_list_garbled": _("the driver's process list makes no sense with this binding"),
     # Of the machine.
     "no_binding": _("the package nvidia-ml-py is not installed: pip install nvidia-ml-py"),
@@ -65,6 +66,7 @@ REASONS: Mapping[str, str] = {
     "first_reading": _("known from the second reading on"),
     "not_on_system": _("this operating system does not report it"),
     "unreadable": _("the system's file could not be read"),
+    "unknown_type": _("the driver answered with a type that this version does not know"),
     "not_read": _("this device has no such reading"),
     "cuda_order_unknown": _(
         "CUDA counts the fastest GPU first: set CUDA_DEVICE_ORDER=PCI_BUS_ID, or name UUIDs"

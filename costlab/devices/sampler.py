@@ -127,7 +127,9 @@ class Sampler:
                 self._round()
                 if last or not self._reads:
                     break
-                due = int((time.monotonic() - self._begin_s) / self._period_s) + 1
+                passed = int((time.monotonic() - self._begin_s) / self._period_s)
+                # A wait may end a moment early.
+                due = max(passed, tick) + 1
                 self._missed += due - tick - 1
                 tick = due
                 self._ended.wait(self._begin_s + tick * self._period_s - time.monotonic())

@@ -116,10 +116,13 @@ def describe(
     Raises:
         InputError, SizeError, ModuleError: as :func:`measure` does.
         MeasurementError: if the file that holds the factory crashes or hangs.
+        InterruptedError: if it was cancelled.
     """
     outcome = workers.run(request_of("describe", spec), timeout_s, cancelled)
     if outcome.status == "rejected":
         raise error_from(outcome.message)
+    if outcome.status == "cancelled":
+        raise InterruptedError
     if outcome.status != "ok":
         raise MeasurementError(
             _("the target could not be loaded"), given=spec.target, advice=outcome.reason

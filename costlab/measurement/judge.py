@@ -12,6 +12,17 @@ from costlab.measurement.judge_results import judge_results
 from costlab.measurement.point import PointSpec
 from costlab.measurement.statistics import median, relative_width, repeat_interval
 
+RULES = 1
+"""The version of these rules, stored with each point; one more whenever a limit or rule changes.
+
+0: points of before rules had a number, whose intervals went from the least to the greatest value.
+"""
+FROM_SAMPLES = frozenset({
+    "interference", "drift", "not_a_number", "not_settled", "timer_cost", "host_bound",
+    "few_processes", "other_load", "other_costlab",
+})  # fmt: skip
+"""The flags that follow from what a point keeps, so that they can be found again."""
+
 NOISY = 0.10
 _ENOUGH_PROCESSES = 3
 _FULL_CPU = 0.95
@@ -106,7 +117,8 @@ def _flags(spec: PointSpec, evidence: Evidence, cpus: int) -> list[str]:
         judge_surroundings(evidence.observations, cpus),
         *(
             judge_results(check, fresh, timing.median_s, spec.dtype)
-            for check, timing in zip(evidence.checks, timings, strict=True)
+            # A stored point no longer has its answers, see ``rejudge``.
+            for check, timing in zip(evidence.checks, timings, strict=False)
         ),
         evidence.energy.flags if evidence.energy else (),
     )

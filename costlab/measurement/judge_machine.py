@@ -20,13 +20,19 @@ def judge_surroundings(observations: Sequence[Observation], cpus: int) -> tuple[
     """Flags about who else was there.
 
     "other_load": other processes kept more than a tenth of the CPUs busy. "other_costlab":
-    another CostLab was measuring.
+    another CostLab was measuring. "other_gpu_process": the GPU computed for another process too
+    (NVML lists them; the worker is one).
     """
     flags = []
     if too_busy(observations, cpus):
         flags.append("other_load")
     if any(one.costlabs for one in observations):
         flags.append("other_costlab")
+    counts = [
+        sample.get("processes").value for one in observations for sample in one.samples
+    ]  # fmt: skip
+    if max((count for count in counts if count is not None), default=0) > 1:
+        flags.append("other_gpu_process")
     return tuple(flags)
 
 

@@ -14,7 +14,7 @@ _SAME = 1e-12
 # A call with new values that takes this many times as long, and this much longer, does work that
 # the timed calls did not do. Cold caches and a lone call's start stay below both.
 _SLOWER_TIMES = 4.0
-_SLOWER_S = 1e-4
+_SLOWER_S = 5e-4
 
 
 @dataclass(frozen=True, slots=True)

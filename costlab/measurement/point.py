@@ -153,6 +153,7 @@ class PointResult:
         timed_at: when each timed process ended, in seconds since the epoch (in a sweep).
         passes: every process of the point.
         energy_windows: raw figures of the energy pass.
+        rules: version of the rules it was judged by, see ``judge.RULES``.
     """
 
     point: str
@@ -188,6 +189,7 @@ class PointResult:
     timed_at: tuple[float, ...] = ()
     passes: tuple[PassRecord, ...] = ()
     energy_windows: tuple[Mapping[str, Any], ...] = ()
+    rules: int = 0
     run: str = ""
 
     def to_json(self, *, raw: bool = False) -> dict[str, Any]:

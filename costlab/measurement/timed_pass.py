@@ -117,7 +117,8 @@ def _look_for_kept_answers(
         variation.apply(number)
         answer = _Answer(runnable)
         times_s.append(watch(answer, 1))
-        varied = varied or answer.signature()
+        signature = answer.signature()
+        varied = varied or signature
     variation.restore()
     return replace(check, varied=varied, varied_s=tuple(times_s))
 

@@ -19,6 +19,8 @@ from costlab.measurement.statistics import drift, halves_agree, median, relative
 # What reading the CPU's clock twice costs, where a caller has not measured its own stopwatch.
 _TIMER_S = 1e-7
 _MAX_CALLS_PER_SAMPLE = 100_000
+# Calls may turn out quicker than they were while warming up.
+_MARGIN = 2
 _COLD_SHARE = 0.5
 
 
@@ -143,7 +145,7 @@ class _Sampler:
         """How many calls of ``call_s`` make a block beside which the timer does not count."""
         if self._between is not None:
             return 1
-        needed = math.ceil(timer_s / plan.timer_share / max(call_s, 1e-9))
+        needed = math.ceil(_MARGIN * timer_s / plan.timer_share / max(call_s, 1e-9))
         return min(max(1, needed), _MAX_CALLS_PER_SAMPLE)
 
     def calls_before_sampling(self, later: int) -> int:

@@ -21,6 +21,7 @@ from costlab.devices.readings import Sample
 
 _SAMPLE_EVERY_S = 0.1
 _SCAN_EVERY_S = 2.0
+_SCAN_HOLDS_S = 0.5
 _PROC = Path("/proc")
 # What a CostLab that measures or calibrates runs as.
 _MODULES = frozenset({
@@ -68,7 +69,7 @@ class Senses:
     """
 
     busy_s: Callable[[], float] = field(default=lambda: _busy_s())
-    costlabs: Callable[[], Iterable[int]] = field(default=lambda: other_costlabs())
+    costlabs: Callable[[], Iterable[int]] = field(default=lambda: _SCAN())
     clock: Callable[[], float] = time.monotonic
 
 
@@ -148,6 +149,26 @@ def other_costlabs() -> list[int]:
             if own not in {parent.pid for parent in psutil.Process(pid).parents()}:
                 found.append(pid)
     return found
+
+
+class _Scan:
+    """What the last look at all processes found, for as long as that holds.
+
+    One pass ends where the next begins, and looking takes milliseconds.
+    """
+
+    def __init__(self) -> None:
+        self._at_s = float("-inf")
+        self._found: list[int] = []
+
+    def __call__(self) -> list[int]:
+        if time.monotonic() - self._at_s > _SCAN_HOLDS_S:
+            self._found = other_costlabs()
+            self._at_s = time.monotonic()
+        return self._found
+
+
+_SCAN: Callable[[], Iterable[int]] = _Scan()
 
 
 def _command_lines() -> Iterator[tuple[int, list[str]]]:

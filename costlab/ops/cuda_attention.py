@@ -2,8 +2,8 @@
 
 ``costlab::cuda_flash_attention`` and ``costlab::cuda_efficient_attention`` return what torch's
 CUDA operators return (log-sum-exp, 24 and 16 bytes of generator state) and save the same tensors
-for one backward operator each. Head sizes and mask lengths are taken to be multiples of 8 (CUDA
-pads others).
+for one backward operator each. Head sizes and mask lengths are taken to be multiples of 8, and
+lengths under memory-efficient attention multiples of 32 (CUDA pads others).
 """
 
 from __future__ import annotations
@@ -19,27 +19,26 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 _HALF = (torch.float16, torch.bfloat16)
 _FLASH_MAX_HEAD_SIZE = 256
-_LOGSUMEXP_ALIGNMENT = 32  # of memory-efficient attention, in positions
 
 _ops: Any = torch.ops.costlab
 _new_library: Any = torch.library.Library  # torch gives it no types
-_LIBRARY = _new_library("costlab", "FRAGMENT")
-_LIBRARY.define(
+LIBRARY = _new_library("costlab", "FRAGMENT")
+LIBRARY.define(
     "cuda_flash_attention(Tensor query, Tensor key, Tensor value, float dropout_p=0.,"
     " bool is_causal=False, *, float? scale=None)"
     " -> (Tensor output, Tensor logsumexp, Tensor rng_state, Tensor unused)"
 )
-_LIBRARY.define(
+LIBRARY.define(
     "cuda_flash_attention_backward(Tensor grad_out, Tensor query, Tensor key, Tensor value,"
     " Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, Tensor rng_state,"
     " Tensor unused, *, float? scale=None) -> (Tensor, Tensor, Tensor)"
 )
-_LIBRARY.define(
+LIBRARY.define(
     "cuda_efficient_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_bias,"
     " bool compute_log_sumexp, float dropout_p=0., bool is_causal=False, *, float? scale=None)"
     " -> (Tensor output, Tensor log_sumexp, Tensor philox_seed, Tensor philox_offset)"
 )
-_LIBRARY.define(
+LIBRARY.define(
     "cuda_efficient_attention_backward(Tensor grad_out_, Tensor query, Tensor key, Tensor value,"
     " Tensor? attn_bias, Tensor out, Tensor logsumexp, Tensor philox_seed, Tensor philox_offset,"
     " float dropout_p, bool bias_requires_grad, bool is_causal=False, *, float? scale=None)"
@@ -47,7 +46,7 @@ _LIBRARY.define(
 )
 
 
-def _position_first_like(tensor: Tensor) -> Tensor:
+def position_first_like(tensor: Tensor) -> Tensor:
     """Empty [b, h, n, k] that lies in memory as CUDA's kernels lay it: like [b, n, h, k]."""
     return torch.empty_like(tensor.transpose(1, 2)).transpose(1, 2)
 
@@ -162,7 +161,7 @@ def _flash(
     out, logsumexp = _attend(query, key, value, None, seed, dropout_p, is_causal, scale)
     rng_state = torch.stack([seed, torch.zeros_like(seed)])
     unused = torch.zeros((), dtype=torch.int64)
-    return _position_first_like(query).copy_(out), logsumexp, rng_state, unused
+    return position_first_like(query).copy_(out), logsumexp, rng_state, unused
 
 
 def _flash_backward(
@@ -194,7 +193,7 @@ def _flash_backward(
     )
     inputs = (query, key, value)
     return tuple(
-        _position_first_like(like).copy_(g) for like, g in zip(inputs, gradients[:3], strict=True)
+        position_first_like(like).copy_(g) for like, g in zip(inputs, gradients[:3], strict=True)
     )
 
 
@@ -211,10 +210,7 @@ def _efficient(
 ) -> tuple[Tensor, ...]:
     seed = _new_seed(dropout_p)
     out, logsumexp = _attend(query, key, value, attn_bias, seed, dropout_p, is_causal, scale)
-    positions = -(-query.shape[2] // _LOGSUMEXP_ALIGNMENT) * _LOGSUMEXP_ALIGNMENT
-    kept = torch.zeros(*query.shape[:2], positions if compute_log_sumexp else 0)
-    if compute_log_sumexp:
-        kept[..., : query.shape[2]] = logsumexp
+    kept = logsumexp if compute_log_sumexp else logsumexp.new_empty(*query.shape[:2], 0)
     return _position_first(out.to(query.dtype)), kept, seed, torch.zeros_like(seed)
 
 
@@ -241,7 +237,7 @@ def _efficient_backward(
         value,
         attn_bias,
         out,
-        logsumexp[..., : query.shape[2]],
+        logsumexp,
         philox_seed,
         dropout_p,
         is_causal,
@@ -317,15 +313,15 @@ for _name, _kernel in {
     "cuda_efficient_attention": _efficient,
     "cuda_efficient_attention_backward": _efficient_backward,
 }.items():
-    _LIBRARY.impl(_name, _kernel, "CPU")
+    LIBRARY.impl(_name, _kernel, "CPU")
 torch.library.register_autograd(
-    "costlab::cuda_flash_attention", _flash_autograd, setup_context=_flash_context, lib=_LIBRARY
+    "costlab::cuda_flash_attention", _flash_autograd, setup_context=_flash_context, lib=LIBRARY
 )
 torch.library.register_autograd(
     "costlab::cuda_efficient_attention",
     _efficient_autograd,
     setup_context=_efficient_context,
-    lib=_LIBRARY,
+    lib=LIBRARY,
 )
 
 

@@ -16,6 +16,7 @@ import torch
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
+import costlab.ops.cuda_fakes as _fakes  # noqa: F401  (registers shapes for symbolic runs)
 from costlab.ops.cuda_attention import REAL_ATTENTION, attention
 from costlab.ops.cuda_recurrent import RNN_MODES, recurrent_layer
 

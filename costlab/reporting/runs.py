@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from costlab.comparison.difference import CANNOT_TELL, FALSE_ALARMS, FASTER, SAME, SLOWER
 from costlab.comparison.runs import RunComparison, RunPoint
 from costlab.i18n import _
@@ -34,7 +37,10 @@ def runs_section(comparison: RunComparison) -> Section:
     """Points of both runs side by side, and what the verdicts rest on."""
     counts = comparison.counts()
     facts = tuple((str(counts[name]), _WORDS[name], "") for name in _TONES)
-    rows = tuple(_row(point) for point in comparison.points)
+    ordered = sorted(
+        comparison.points, key=lambda p: (p.architecture, p.mode, sorted(p.sizes.items()))
+    )
+    rows = tuple(_row(point) for point in ordered)
     columns = (
         _("program"), _("mode"), _("sizes"), _("against"), _("run"), _("ratio"), _("interval"),
         _("verdict"), _("peak memory"),
@@ -42,6 +48,11 @@ def runs_section(comparison: RunComparison) -> Section:
     caption = _("Medians of process medians; ratios are {run} over {against}.").format(
         run=comparison.run, against=comparison.against
     )
+    flags = dict.fromkeys(
+        flag for p in comparison.points for flag in (*_flags(p.against), *_flags(p.run))
+    )
+    if flags:
+        caption += " " + _("* flagged: {flags}.").format(flags=", ".join(flags))
     blocks: list[Block] = [
         Facts(facts),
         Table(columns, rows, "lllrrrrlr", caption),
@@ -59,7 +70,7 @@ def runs_section(comparison: RunComparison) -> Section:
 def _row(point: RunPoint) -> tuple[Entry, ...]:
     found = point.difference
     times = tuple(
-        format_value(side["time_s"], "s")
+        format_value(side["time_s"], "s") + (" *" if _flags(side) else "")
         if side.get("time_s") is not None
         else str(side.get("status", "n/a"))
         for side in (point.against, point.run)
@@ -79,6 +90,10 @@ def _row(point: RunPoint) -> tuple[Entry, ...]:
         short_name(point.architecture), point.mode, sizes_text(point.sizes), *times, *verdict,
         _peak(point.peak_ratio),
     )  # fmt: skip
+
+
+def _flags(side: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(side.get("flags") or ())
 
 
 def _peak(ratio: float | None) -> Cell:
@@ -111,6 +126,17 @@ def _notes(comparison: RunComparison) -> list[str]:
         notes.append(
             _("Neighbouring points scatter by {share} more than their processes do; a verdict "
               "needs twice that.").format(share=format_percent(comparison.drift))
+        )  # fmt: skip
+    reasons = {point.difference.reason for point in comparison.points if point.difference}
+    if "too few processes" in reasons:
+        notes.append(
+            _("Too few processes: it takes five on each side to tell a difference (profile with "
+              "--budget measures up to 20).")
+        )  # fmt: skip
+    if "drift" in reasons:
+        notes.append(
+            _("Drift: times rose or fell in the order of measurement, or between the runs, by as "
+              "much as the difference.")
         )  # fmt: skip
     if comparison.same_environment is False:
         notes.append(_("The runs come from different environments (versions or machine)."))

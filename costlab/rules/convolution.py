@@ -18,10 +18,13 @@ from costlab.algebra import Size, at_least, ceil_div, maximum, product, symbol, 
 from costlab.errors import DerivationError
 from costlab.graph import Call, TensorSpec
 from costlab.rules.base import Cost, bytes_of, read_bytes, rule, written_bytes
+from costlab.rules.layout import copy_bytes
 from costlab.rules.onednn import booked
 
 BLOCK = 8  # channels in one AVX2 vector of float32 (AVX-512: 16)
 _DEPTHWISE_PADDING = 4  # most that oneDNN's AVX2 depthwise kernel takes on the left
+_DEPTHWISE_KERNEL = 3  # largest that it differentiates by the weight without falling back
+_SEQUENCE_RANK = 3  # [b, c, n]
 _TORCH_KERNEL_ELEMENTS = 20480  # a single sample of up to this size goes to torch's own kernel
 
 
@@ -36,6 +39,7 @@ class _Layer:
     biased: bool
     padding: tuple[Size, ...]
     plain: bool  # neither strided nor dilated
+    dilated: bool
     transposed: bool
 
     @property
@@ -73,6 +77,7 @@ def _layer(call: Call, x: TensorSpec, y: TensorSpec, biased: bool) -> _Layer:
         biased=biased,
         padding=_sizes(call, "padding"),
         plain=all(step == 1 for step in steps),
+        dilated=any(step != 1 for step in _sizes(call, "dilation")),
         transposed=bool(call.args.get("transposed", False)),
     )
 
@@ -137,10 +142,24 @@ def _backward_scratch(layer: _Layer, needed: tuple[bool, ...], left: Size) -> Si
         levels += [y + weight + x, x + layer.x.nbytes]
     if needed[1]:
         bias = layer.y.shape[1] * 4 if layer.biased else 0
-        reordered = 0 if layer.depthwise else x + y + _padded_bias(layer)
+        reordered = x + y + _padded_bias(layer)
+        if layer.depthwise:
+            reordered = x + y if _has_small_kernel(layer) else 0
         before = layer.x.nbytes if needed[0] else 0
         levels.append(before + reordered + weight + bias)
     return maximum(*(level - left for level in levels), 0)
+
+
+def _has_small_kernel(layer: _Layer) -> bool:
+    """Whether oneDNN has a depthwise kernel of its own for the weight's gradient."""
+    sizes = all(isinstance(size, int) and size <= _DEPTHWISE_KERNEL for size in layer.kernel)
+    return sizes and not layer.dilated and not any(_is_above(p, 1) for p in layer.padding)
+
+
+def _copies(call: Call, *names: str) -> Size:
+    """Copies of sequences that are not contiguous (of images some layouts are taken as is)."""
+    tensors = [call.tensor(name) for name in names]
+    return total(copy_bytes(t) for t in tensors if len(t.shape) == _SEQUENCE_RANK)
 
 
 def _columns(layer: _Layer) -> Size:
@@ -165,11 +184,11 @@ def _goes_to_onednn(layer: _Layer) -> Size:
     return chosen
 
 
-def _on_cpu(call: Call, layer: _Layer, onednn: Size) -> Size:
+def _on_cpu(call: Call, layer: _Layer, onednn: Size, *inputs: str) -> Size:
     if call.backend != "cpu":
         return 0
     chosen = _goes_to_onednn(layer)
-    return chosen * onednn + (1 - chosen) * _columns(layer)
+    return chosen * onednn + (1 - chosen) * _columns(layer) + _copies(call, *inputs)
 
 
 # -- rules ----------------------------------------------------------------------------------------
@@ -180,15 +199,15 @@ def _on_cpu(call: Call, layer: _Layer, onednn: Size) -> Size:
     "aten.mkldnn_convolution", "aten.cudnn_convolution",
 )  # fmt: skip
 def convolution(call: Call) -> Cost:
-    x = call.tensor("self" if call.has("self") else "input")
-    layer = _layer(call, x, call.outs[0], call.has("bias"))
+    name = "self" if call.has("self") else "input"
+    layer = _layer(call, call.tensor(name), call.outs[0], call.has("bias"))
     return Cost(
         kind="convolution",
         flop_matmul=layer.flop,
         flop_other=layer.y.numel if layer.biased else 0,
         bytes_read=read_bytes(call),
         bytes_written=written_bytes(call),
-        scratch_bytes=_on_cpu(call, layer, _forward_scratch(layer)),
+        scratch_bytes=_on_cpu(call, layer, _forward_scratch(layer), name),
     )
 
 
@@ -201,7 +220,8 @@ def convolution_backward(call: Call) -> Cost:
     needed = tuple(bool(item) for item in mask)
     layer = _layer(call, call.tensor("input"), grad, needed[2])
     left = total(out.nbytes for out in call.outs)
-    scratch = _on_cpu(call, layer, _backward_scratch(layer, needed, left))
+    onednn = _backward_scratch(layer, needed, left)
+    scratch = _on_cpu(call, layer, onednn, "input", "grad_output")
     return Cost(
         kind="convolution",
         flop_matmul=layer.flop * sum(needed[:2]),

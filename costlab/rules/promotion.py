@@ -50,8 +50,9 @@ def common_dtype(tensors: Iterable[TensorSpec], number: object = None) -> str:
         if level == other or (max(level, other) == 3 and min(level, other) == 2):
             best = _wider(tensor.dtype, known)
         full, single = (best, single) if tensor.shape else (full, best)
-    result = single if _category(single) > _category(full) else full
-    if result is single and full == "float64":
+    raised = _category(single) > _category(full)
+    result = single if raised else full
+    if raised and full == "float64":
         result = "complex128"
     if isinstance(number, float) and _category(result) < 2:
         return DEFAULT_DTYPE

@@ -22,6 +22,7 @@ from torch import nn
 from costlab.errors import InputError, ModuleError
 from costlab.i18n import _
 
+_REGISTRIES = ("_parameters", "_buffers", "_modules")
 MODES = ("forward", "train", "prefill", "decode")
 _DTYPES = {
     "float64": torch.float64, "float32": torch.float32, "float16": torch.float16,
@@ -49,11 +50,24 @@ class Program:
         return self.inputs + (self.state or ())
 
     def held(self) -> Iterator[torch.Tensor]:
-        """Every tensor that exists before a pass: parameters, buffers, inputs and state."""
+        """Every tensor that exists before a pass: what the module keeps, inputs and state."""
         if self.module is not None:
             yield from self.module.parameters()
             yield from self.module.buffers()
+            yield from (tensor for _path, tensor in plain_tensors(self.module))
         yield from tensors_of(self.arguments)
+
+
+def plain_tensors(module: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
+    """Tensors that modules keep as ordinary attributes, neither parameters nor buffers."""
+    registered = {id(t) for t in itertools.chain(module.parameters(), module.buffers())}
+    for path, part in module.named_modules():
+        for name, value in vars(part).items():
+            if name in _REGISTRIES:
+                continue
+            for tensor in tensors_of(value):
+                if id(tensor) not in registered and tensor.layout == torch.strided:
+                    yield f"{path}.{name}".lstrip("."), tensor
 
 
 def tensors_of(value: object) -> Iterator[torch.Tensor]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 from costlab.errors import StoreError, UnknownNameError
 from costlab.i18n import _
@@ -76,7 +76,7 @@ class Store:
                 error.given = f"{path}: {error.given}" if error.given else str(path)
             raise
 
-    def __enter__(self) -> Store:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

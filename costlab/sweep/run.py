@@ -149,8 +149,8 @@ class _Sweep:
         self._run = run
         self._progress = progress
         self._cancelled = cancelled
-        self._stored = store.statuses(run)
-        self._closed = {digest for digest, status in self._stored.items() if status != "cancelled"}
+        known = store.statuses(run)
+        self._closed = {digest for digest, status in known.items() if status != "cancelled"}
         if retry_failed:
             self._closed -= {point["point"] for point in store.points(run) if has_failed(point)}
         # A point that is complete has not failed because its code cannot be read now.

@@ -37,7 +37,7 @@ class Member:
         timed, fresh = self._workers
         self._measuring = Measuring(
             spec, timed, plan.timing, plan.timeout_s, budget_s, cancelled=cancelled, fresh=fresh,
-            keeper=self._log,
+            keeper=self._log, energy=plan.energy,
         )  # fmt: skip
         self._content = b""
         self.asked = self._measuring.digest
@@ -71,7 +71,8 @@ class Member:
                     return None
         except StopIteration:
             result = self._measuring.result()
-            if content_of(self.spec.target) != self._content:
+            changed = content_of(self.spec.target) != self._content
+            if changed and result.status != "cancelled":
                 result = self._rejected(InputError(_("the file changed while it was measured")))
         except StoreError:
             raise
@@ -98,9 +99,13 @@ class Member:
 
 def content_of(target: str) -> bytes:
     """Hash of the file that a target names, to see whether it changes; b"" if it names none."""
-    text = target.removeprefix("hf:")
-    path = Path(text.rpartition(":")[0] if names_file(target) and ":" in text else text)
+    if target.startswith("hf:"):
+        text = target.removeprefix("hf:")
+    elif names_file(target):
+        text = target if target.endswith(".py") else target.rpartition(":")[0]
+    else:
+        return b""
     try:
-        return hashlib.sha256(path.read_bytes()).digest()
+        return hashlib.sha256(Path(text).expanduser().read_bytes()).digest()
     except OSError:
         return b""

@@ -29,10 +29,22 @@ def kept_entries(packet: str, args: tuple[Any, ...], out: Tensor) -> int | None:
     return out.numel() - count if count else None
 
 
-def seen_entries(mask: Tensor, shape: Any) -> int:
-    """Entries of scores of ``shape`` that a boolean or additive attention mask lets through."""
+def seen_entries(mask: Tensor, query: Tensor, keys: int) -> int:
+    """Entries of scores [b, h, n, keys] that an attention mask lets useful queries see.
+
+    ``mask`` is boolean or additive and broadcasts; ``query`` is [b, h, n, k]. Queries of zeros at
+    the end of their sequence are padding, whose results nobody needs.
+    """
     seen = mask if mask.dtype == torch.bool else mask > torch.finfo(mask.dtype).min / 2
-    return int(torch.count_nonzero(seen.expand(shape)))
+    useful = ~_padding(query).unsqueeze(-1)
+    return int(torch.count_nonzero(seen.expand(*query.shape[:3], keys) & useful))
+
+
+def _padding(query: Tensor) -> Tensor:
+    """True for the last queries [b, h, n] of a tensor if they are zeros and not all are."""
+    zeros = (query == 0).all(-1)
+    last = zeros.flip(-1).cumprod(-1).flip(-1).bool()
+    return last & ~zeros.all()
 
 
 def _masked(packet: str, args: tuple[Any, ...], out: Tensor) -> Tensor | None:

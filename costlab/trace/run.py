@@ -5,13 +5,15 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from unittest import mock
 
 import torch
 
 from costlab.errors import ModuleError
 from costlab.i18n import _
 from costlab.sources.blame import blame
-from costlab.sources.program import Program, floating_outputs, tensors_of
+from costlab.sources.program import Program, floating_outputs, plain_tensors, tensors_of
+from costlab.trace.products import ordinary_products
 from costlab.trace.records import Held, Trace
 from costlab.trace.tracker import Tracker, dtype_name
 
@@ -60,13 +62,15 @@ def trace(
     if program.module is not None:
         held += _seed(tracker, program.module.named_parameters(), "parameters")
         held += _seed(tracker, program.module.named_buffers(), "buffers")
+        held += _seed(tracker, plain_tensors(program.module), "buffers")
     held += _seed(tracker, _numbered(program.inputs), "inputs")
     held += _seed(tracker, _numbered(program.state), "state")
     train = mode == "train"
     result: object = None
     try:
         with tracker.attribute(program.module):
-            with torch.set_grad_enabled(train), tracker:
+            watched = _generator_states(tracker)
+            with torch.set_grad_enabled(train), ordinary_products(), watched, tracker:
                 result = program.call(*program.arguments)
             forward_ops = len(tracker.ops)
             if train:
@@ -117,16 +121,31 @@ def _backward(tracker: Tracker, program: Program, result: object) -> list[Held]:
             advice="use --mode forward",
         )
     _mark_saved(tracker, outputs)
+    _mark_kept(tracker, program, result)
     gradients = [torch.ones(o.shape, dtype=o.dtype, device=o.device) for o in outputs]
     held = _seed(tracker, ((f"gradient {i}", g) for i, g in enumerate(gradients)), "inputs")
     tracker.phase = "backward"
-    with tracker:
+    with _generator_states(tracker), tracker:
         torch.autograd.backward(outputs, gradients)
     leaves = list(program.inputs)
     if program.module is not None:
         leaves.extend(program.module.parameters())
     tracker.mark((t.grad for t in leaves if t.grad is not None), kind="gradients")
     return held
+
+
+@contextmanager
+def _generator_states(tracker: Tracker) -> Iterator[None]:
+    """Watch the generator's states that recomputation keeps, which no operator makes."""
+    real = torch.get_rng_state
+
+    def watched() -> torch.Tensor:
+        state = real()
+        tracker.storage_id(state)
+        return state
+
+    with mock.patch.object(torch, "get_rng_state", watched):
+        yield
 
 
 def _mark_saved(tracker: Tracker, outputs: tuple[torch.Tensor, ...]) -> None:
@@ -140,6 +159,17 @@ def _mark_saved(tracker: Tracker, outputs: tuple[torch.Tensor, ...]) -> None:
             if parent is not None and parent not in seen:
                 seen.add(parent)
                 pending.append(parent)
+
+
+def _mark_kept(tracker: Tracker, program: Program, result: object) -> None:
+    """Mark what outlives the forward pass though neither the caller nor the module holds it.
+
+    Autograd keeps operands of a write into a view where Python cannot see them, and a function
+    may keep tensors outside of what it saves.
+    """
+    tracker.mark(tensors_of(result), result=True)
+    caches = plain_tensors(program.module) if program.module is not None else ()
+    tracker.mark_alive(saved=True, but=[tensor for _path, tensor in caches])
 
 
 def _saved_tensors(node: object) -> Iterator[torch.Tensor]:

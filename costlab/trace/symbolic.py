@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import contextlib
 import linecache
-import os
 import sys
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -50,7 +50,7 @@ class SpecialisedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A condition that decided the program's course (sympy), and the line it arose at."""
+    """A condition that decided the program's course (sympy), and where it arose."""
 
     node: Any
     place: str
@@ -271,7 +271,12 @@ def _is_program(frame: FrameType) -> bool:
 
 
 def _written(frame: FrameType, line: int) -> str:
-    """A line as "file.py:12 (its code)", without the folder: that differs between machines."""
-    path = frame.f_code.co_filename
+    """A line as "package.module.function (its code)", without its number.
+
+    Committed formulas carry it: an edit elsewhere in the file must not change them.
+    """
+    path, known = frame.f_code.co_filename, frame.f_globals
+    # A file that was executed rather than imported goes by its own name.
+    module = known["__name__"] if known.get("__spec__") is not None else Path(path).stem
     code = linecache.getline(path, line).strip()
-    return f"{os.path.basename(path)}:{line}" + (f" ({code})" if code else "")
+    return f"{module}.{frame.f_code.co_qualname}" + (f" ({code})" if code else "")

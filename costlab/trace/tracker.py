@@ -88,6 +88,15 @@ class Tracker(TorchDispatchMode):
                 for name, value in flags.items():
                     setattr(self.storages[number], name, value)
 
+    def mark_alive(self, but: Iterable[torch.Tensor], **flags: Any) -> None:
+        """Set fields of the records of temporaries that are alive, results and ``but`` left out."""
+        known = {self._ids.get(tensor.untyped_storage()._cdata) for tensor in but}
+        for number in self._refs.keys() - known:
+            record = self.storages[number]
+            if record.kind == "temporary" and not record.result:
+                for name, value in flags.items():
+                    setattr(record, name, value)
+
     def close(self) -> None:
         """Stop watching storages; those still alive keep their death open."""
         self._refs.clear()
@@ -214,14 +223,11 @@ class Tracker(TorchDispatchMode):
     ) -> None:
         packet = record.op.rsplit(".", 1)[0]
         if "attention" in packet:
-            mask = record.args.get("attn_mask") or record.args.get("attn_bias")
-            if isinstance(mask, TensorSpec):
-                value = next(t for t in _flatten(given) if self.storage_id(t) == mask.storage)
-                query, key = (record.args[name] for name in ("query", "key"))
-                assert isinstance(query, TensorSpec)
-                assert isinstance(key, TensorSpec)
-                shape = (*query.shape[:3], key.shape[2])
-                record.kept = seen_entries(value, shape)
+            args, kwargs = given
+            named = dict(zip(record.args, (*args, *kwargs.values()), strict=True))
+            masks = [named[name] for name in ("attn_mask", "attn_bias") if name in named]
+            if masks and isinstance(masks[0], torch.Tensor):
+                record.kept = seen_entries(masks[0], named["query"], named["key"].shape[2])
         elif outs and outs[0].is_floating_point():
             record.kept = kept_entries(packet, given[0], outs[0])
             record.pairs_at = -1 if record.kept is not None else None

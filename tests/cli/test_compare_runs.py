@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from costlab.cli.__main__ import main
+from costlab.comparison.runs import compare_runs
+from costlab.reporting.document import Table
+from costlab.reporting.runs import runs_section
 from costlab.store import Store
 from tests.comparison.test_runs import point
 
@@ -23,7 +26,8 @@ def store(tmp_path: Path) -> Path:
         for run, first in (("old", BEFORE), ("new", slower)):
             opened.start_run(run, {}, {})
             for number, (name, samples) in enumerate((("first", first), ("second", BEFORE))):
-                opened.add(run, point(name, 64, samples, point=f"{number}"))
+                flags = ["interference"] if (run, name) == ("new", "second") else []
+                opened.add(run, point(name, 64, samples, point=f"{number}", flags=flags))
         opened.start_run("other", {}, {})
         opened.add("other", point("third", 64, BEFORE, point="9"))
     return path
@@ -42,6 +46,7 @@ def test_text_names_the_slower_point(store: Path, capsys: pytest.CaptureFixture[
     lines = {line.split()[0]: line for line in out.splitlines() if "n=64" in line}
     assert "slower" in lines["first"] and "1.100" in lines["first"]
     assert "same" in lines["second"]
+    assert "s *" in lines["second"] and "* flagged: interference." in out
 
 
 def test_json(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -87,3 +92,21 @@ def test_bad_input_is_one_line(
 
     assert (code, out) == (2, "")
     assert message in err and err.count("\n") == 1
+
+
+def test_report_of_run_against_run(store: Path, tmp_path: Path) -> None:
+    path = tmp_path / "runs.md"
+
+    assert main(["report", "new", "--against", "old", "--store", str(store), "-o", str(path)]) == 0
+
+    assert "| slower |" in path.read_text(encoding="utf-8")
+
+
+def test_rows_stand_in_the_order_of_their_sizes() -> None:
+    runs = [point("first", n, BEFORE) for n in (512, 64, 128)]
+
+    (table,) = [
+        block for block in runs_section(compare_runs(runs, runs)).blocks if isinstance(block, Table)
+    ]
+
+    assert [row[2] for row in table.rows] == ["n=64", "n=128", "n=512"]

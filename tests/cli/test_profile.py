@@ -18,7 +18,8 @@ from costlab.measurement.process import Outcome
 from costlab.store import connection, store
 from tests.sweep.fakes import FakeWorkers
 
-_POINTS = ["lstm", "n=3,5,7,9", "d=16"]
+pytestmark = pytest.mark.usefixtures("unsynced")
+_POINTS = ["lstm", "n=3,5,7,9", "d=16", "--repeats", "3"]
 
 
 @pytest.fixture
@@ -190,3 +191,18 @@ def test_a_drift_is_reported(command: _Command) -> None:
 
     _code, out, _err = command("runs", "latest")
     assert "times changed" in out
+
+
+def test_stored_points_can_be_judged_again(
+    command: _Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ticks = iter(range(1000))
+    command.profile(workers=FakeWorkers(lambda _tick: 1.0 + next(ticks) % 3 / 100))
+    before = command("runs", "latest", "--json")[1]
+    assert "0 of 4 point(s) are judged differently" in command("runs", "latest", "--rejudge")[1]
+
+    monkeypatch.setattr("costlab.measurement.judge.NOISY", -1.0)
+    _code, out, _err = command("runs", "latest", "--rejudge")
+    assert "4 of 4 point(s) are judged differently" in out
+    assert out.count("noisy") == 4
+    assert command("runs", "latest", "--json")[1] == before

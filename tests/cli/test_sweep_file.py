@@ -57,7 +57,7 @@ def test_what_is_left_out_is_as_on_the_command_line(path: Path) -> None:
         "cpu",
         2,
     )
-    assert (first.repeats, first.budget_s, first.resident) == (3, None, True)
+    assert (first.repeats, first.budget_s, first.resident) == (5, None, True)
     assert first.seed != second.seed
 
 

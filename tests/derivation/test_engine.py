@@ -79,6 +79,19 @@ def test_useful_pairs_of_a_window(options: tuple[str, ...], pairs: str) -> None:
     assert main.cost["flop_useful"].core == parse(f"4*b*d*({pairs})")
 
 
+@pytest.mark.parametrize("options", [(), ("causal",)])
+def test_padded_queries_of_a_window_are_not_useful(options: tuple[str, ...]) -> None:
+    found = derived("arch sliding_window", "forward", *options)
+    for n, w in ((7, 3), (9, 4), (23, 5), (10, 9)):
+        pairs = sum(
+            i - w < j <= i if options else abs(i - j) <= w for i in range(n) for j in range(n)
+        )
+        sizes = found.complete({"b": 3, "n": n, "d": 8, "h": 2, "w": w})
+        useful = found.select(sizes).cost["flop_useful"].core
+        assert useful is not None
+        assert useful.evaluate(sizes) == 4 * 3 * 8 * pairs
+
+
 @pytest.mark.parametrize("mode", ["forward", "train"])
 @pytest.mark.parametrize(
     ("name", "sizes"),

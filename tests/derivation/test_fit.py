@@ -204,3 +204,17 @@ def test_a_mask_that_is_no_small_polynomial_is_none() -> None:
     rng = random.Random(5)
     at = [W.sample(rng) for _ in range(12)]
     assert Fitter(at, ("n", "w")).fit_dense([p["n"] ** 3 for p in at], ("n", "w")) is None
+
+
+def test_known_expressions_come_before_the_search() -> None:
+    """A quartic in two sizes is beyond the search, so only a known one can be found."""
+    n, k, b = symbol("n"), symbol("k"), symbol("b")
+    expr = n**4 + 3 * b * k**3 + b
+    fitter = Fitter(POINTS, NAMES, (n / 2, expr))
+
+    assert Fitter(POINTS, NAMES).fit(values(expr, POINTS)) is None
+    assert fitter.fit(values(expr, POINTS)) == expr
+    assert fitter.fit([p["n"] // 2 for p in POINTS]) != n / 2
+    assert fitter.recall(values(n * b, POINTS)) is None
+    assert fitter.fit(values(n * b, POINTS)) == n * b
+    assert set(fitter.found()) == {expr, n * b}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import pytest
 
 from costlab.algebra import symbol
 from costlab.derivation.classes import size_models
-from costlab.derivation.sizes import SizeModel
+from costlab.derivation.sizes import FEW_LAYERS, SizeModel
 from costlab.formulas.text import parse
 
 HEADS = SizeModel(("b", "n", "d", "h"), (("h", "d"),))
@@ -50,14 +51,14 @@ def test_formulas_are_written_in_the_users_symbols() -> None:
 
 def test_a_size_can_be_set_where_the_class_has_such_sizes(seed: int) -> None:
     rng = random.Random(seed)
-    found = HEADS.sample_with(rng, "n", 1)
+    found = HEADS.sample_with(rng, {"n": 1})
     assert found is not None
     assert found["n"] == 1
-    assert HEADS.sample_with(rng, "d", 1) is None
-    found = HEADS.sample_with(rng, "k", 1)
+    assert HEADS.sample_with(rng, {"d": 1}) is None
+    found = HEADS.sample_with(rng, {"k": 1})
     assert found is not None
     assert found["d"] == found["h"]
-    assert UNEVEN.sample_with(rng, "w", 1) is None  # 1 divides everything
+    assert UNEVEN.sample_with(rng, {"w": 1}) is None  # 1 divides everything
 
 
 @pytest.mark.parametrize(
@@ -76,3 +77,23 @@ def test_models_of_a_source(
 ) -> None:
     models = size_models(symbols, constraints, "forward")
     assert [[str(c) for c in m.domain()] for m in models] == domains
+
+
+def test_several_variables_set_at_once() -> None:
+    found = HEADS.sample_with(random.Random(1), {"n": 1, "k": 1, "h": 3})
+
+    assert found is not None
+    assert [found[name] for name in ("n", "k", "h", "d")] == [1, 1, 3, 3]
+
+
+def test_a_narrower_model_names_what_a_quotient_has_become() -> None:
+    narrower = replace(HEADS, fixed={"h": 1}, divides=())
+
+    assert narrower.narrowing(HEADS) == {"h": 1, "k": symbol("d")}
+
+
+def test_layers_of_a_known_number_are_few() -> None:
+    model = SizeModel(("n", "_layers"), numbers={"_layers": 96})
+    rng = random.Random(2)
+
+    assert {model.sample(rng)["_layers"] for _ in range(40)} == set(FEW_LAYERS)

@@ -13,6 +13,7 @@ import pytest
 
 from costlab.devices.cpu import CPU_UNITS, CpuReader
 from costlab.devices.limits import Limits
+from costlab.devices.readers import energy_query
 from costlab.devices.reasons import REASONS
 from tests.devices.test_rapl import zone
 
@@ -38,17 +39,23 @@ def test_figures_agree_with_the_system() -> None:
 
 
 def test_a_busy_process_is_seen() -> None:
-    reader = CpuReader()
+    """With one second between the reads, the reading is the CPU time spent in it."""
+    now = [0.0]
+    reader = CpuReader(clock=lambda: now[0])
+    outer_s = time.process_time()
     reader.read()
-    begin_s, used_s = time.monotonic(), time.process_time()
-    while time.process_time() - used_s < 0.1:
+    inner_s = time.process_time()
+    while time.process_time() - inner_s < 0.1:
         sum(range(1000))
-    elapsed_s = time.monotonic() - begin_s
+    least_s = time.process_time() - inner_s
+    now[0] = 1.0
 
     reading = reader.read().readings["process_cpu"]
 
-    # The system counts the time in ticks of 10 ms.
-    assert reading.value == pytest.approx(0.1 / elapsed_s, abs=0.03 / elapsed_s)
+    most_s = time.process_time() - outer_s
+    assert reading.value is not None
+    # The system counts in ticks of 10 ms.
+    assert least_s - 0.02 < reading.value < most_s + 0.02
 
 
 def test_power_is_the_energy_over_the_time_between(tmp_path: Path) -> None:
@@ -63,6 +70,21 @@ def test_power_is_the_energy_over_the_time_between(tmp_path: Path) -> None:
 
     assert readings["energy"].value == pytest.approx(50)
     assert readings["power"].value == pytest.approx(20)
+
+
+def test_energy_alone_has_the_same_readings(tmp_path: Path) -> None:
+    now = [10.0]
+    counter = zone(tmp_path, "intel-rapl:0", "package-0", 0)
+    reader = CpuReader(powercap=tmp_path, clock=lambda: now[0])
+    read = energy_query(reader)
+
+    read()
+    now[0] = 10.5
+    counter.write_text("20000000")
+
+    assert {name: one.value for name, one in read().readings.items()} == {
+        "energy": pytest.approx(20), "power": pytest.approx(40)
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

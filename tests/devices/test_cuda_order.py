@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from costlab.devices.cuda_order import cuda_order, nvml_uuid
+from costlab.devices.cuda_order import cuda_order
 
 A = "GPU-1111aaaa-0000-0000-0000-000000000001"
 B = "GPU-1111bbbb-0000-0000-0000-000000000002"
@@ -60,9 +60,3 @@ def test_uuids_and_a_single_gpu_need_no_order() -> None:
     assert cuda_order([A], {}).uuids == (A,)
     assert cuda_order([A], {"CUDA_VISIBLE_DEVICES": "0"}).uuids == (A,)
     assert cuda_order([], {}).uuids == ()
-
-
-def test_uuid_of_torch_is_written_as_nvml_does() -> None:
-    assert nvml_uuid("1111aaaa-0000-0000-0000-000000000001") == A
-    assert nvml_uuid(A) == A
-    assert nvml_uuid(MIG) == MIG

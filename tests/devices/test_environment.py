@@ -49,7 +49,9 @@ def test_a_record_from_before_a_field_existed_is_read() -> None:
     assert Environment.from_json(data).gpus[0].power_limit_w is None
 
 
-@pytest.mark.parametrize("variable", ["LD_PRELOAD", "MALLOC_ARENA_MAX", "OMP_NUM_THREADS"])
+@pytest.mark.parametrize(
+    "variable", ["LD_PRELOAD", "MALLOC_ARENA_MAX", "OMP_NUM_THREADS", "PYTORCH_ALLOC_CONF"]
+)
 def test_variables_that_change_what_is_measured_enter_the_id(
     variable: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -7,6 +7,7 @@ shared object where a C compiler is.
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pynvml
 import pytest
@@ -19,10 +20,13 @@ from costlab.devices.nvml_processes import GpuProcess
 from costlab.devices.nvml_session import NvmlSession, NvmlUnavailable
 from costlab.devices.readings import Sample
 from costlab.devices.reasons import NVML_REASONS, REASONS
-from tests.devices.fake_nvml import GIB, MIG_UUID, NAMES, UUIDS, loaded
+from tests.devices.fake_nvml import GIB, MIG_UUID, NAMES, UUIDS, FakeLibrary, loaded
 
 HERE: frozenset[str] = frozenset()
-CODES = sorted({getattr(pynvml, name) for name in dir(pynvml) if name.startswith("NVML_ERROR_")})
+# Every code that the binding knows, and two that it does not.
+CODES = sorted(
+    {getattr(pynvml, name) for name in dir(pynvml) if name.startswith("NVML_ERROR_")} | {77, 998}
+)
 FIELDS = ";".join(f"field={field}/{scope}:{{code}}" for field in (185, 186) for scope in (0, 1))
 # Every query a reading is made of: with all of these failing, the reading has no value.
 QUERIES = {
@@ -112,7 +116,7 @@ def test_every_error_of_the_binding_has_a_reason_of_its_own_or_says_unknown() ->
     named = {code: NVML_REASONS.get(code) for code in CODES}
 
     # Codes of calls that set something, of virtual GPUs, and of opening twice.
-    assert {code for code, reason in named.items() if reason is None} <= {5, 22, 24, 30}
+    assert {code for code, reason in named.items() if reason is None} <= {5, 22, 24, 30, 77, 998}
     assert set(NVML_REASONS.values()) <= set(REASONS)
 
 
@@ -141,6 +145,14 @@ def test_no_gpu_at_all_says_why(text: str, reason: str) -> None:
 
     assert caught.value.reason == reason
     assert library.open == 0
+
+
+def test_a_jetson_without_nvml_says_what_to_use() -> None:
+    with loaded("fail=nvmlInitWithFlags:12"), pytest.raises(NvmlUnavailable) as caught:
+        open_gpus(where=frozenset({"jetson"}))
+
+    assert caught.value.reason == "jetson"
+    assert "tegrastats" in caught.value.text
 
 
 def test_a_missing_binding_says_which_package() -> None:
@@ -212,6 +224,25 @@ def test_power_falls_back_to_average_and_to_the_plain_call() -> None:
     for readings in (plain, old):
         assert readings["power"].value == 250
         assert readings["power"].source.startswith("nvmlDeviceGetPowerUsage")
+
+
+def test_a_field_of_an_unknown_type_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def strange(self: FakeLibrary, handle: object, count: object, values: Any) -> None:
+        for value in values._obj:
+            value.nvmlReturn, value.valueType = 0, 99
+
+    monkeypatch.setattr(FakeLibrary, "_nvmlDeviceGetFieldValues", strange)
+
+    readings = read().readings
+
+    assert readings["power_instant"].reason == "unknown_type"
+    assert readings["power"].source.startswith("nvmlDeviceGetPowerUsage")
+
+
+@pytest.mark.parametrize("uuid", [*UUIDS, MIG_UUID])
+def test_uuids_as_cuda_writes_them(uuid: str) -> None:
+    with loaded("mig=1"):
+        assert open_gpu(uuid[4:], where=HERE).id == uuid
 
 
 def test_memory_falls_back_to_the_first_version() -> None:
@@ -345,7 +376,9 @@ def test_process_memory_is_found_by_pid() -> None:
 @pytest.mark.parametrize(
     ("pid", "uuid", "text", "where", "reason"),
     [
-        (12, UUIDS[0], "", set(), "wddm"),
+        (12, UUIDS[0], "", set(), "no_process_memory"),
+        (12, UUIDS[0], "", {"windows"}, "wddm"),
+        (12, UUIDS[0], "", {"wsl"}, "wsl"),
         (99, UUIDS[0], "", set(), "not_found"),
         (99, UUIDS[0], "", {"container"}, "container_pids"),
         (11, UUIDS[0], "garble=1,2,3", set(), "process_list_garbled"),

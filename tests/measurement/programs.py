@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
+import resource
 import signal
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
 
@@ -103,3 +106,66 @@ def chatty(n: int) -> Factory:
 def not_a_number(n: int) -> Factory:
     """Returns NaN."""
     return torch.log, (-torch.ones(n),)
+
+
+def logs_its_process(n: int) -> Factory:
+    """Notes its process and whether a profiler is on, once for each state."""
+    seen: set[bool] = set()
+
+    def call(x: torch.Tensor) -> torch.Tensor:
+        on = torch.autograd._profiler_enabled()  # type: ignore[attr-defined]
+        if on not in seen:
+            seen.add(on)
+            _note("logs_its_process", f"{os.getpid()}:{'on' if on else 'off'}")
+        return x + 1
+
+    return call, (torch.randn(n),)
+
+
+def logs_and_dies(n: int) -> Factory:
+    """Notes its process and leaves it."""
+
+    def call(x: torch.Tensor) -> torch.Tensor:
+        _note("logs_and_dies", str(os.getpid()))
+        os._exit(9)
+
+    return call, (torch.randn(n),)
+
+
+def _note(name: str, line: str) -> None:
+    with open(os.path.join(os.environ["NOTE_FOLDER"], name), "a") as file:
+        file.write(line + "\n")
+
+
+def stuck_in_c(n: int) -> Factory:
+    """Writes its pid, asks for a word before it is ended, and computes a hash for hours."""
+
+    def call(x: torch.Tensor) -> torch.Tensor:
+        signal.signal(signal.SIGTERM, lambda *_: None)
+        _note("stuck_in_c", str(os.getpid()))
+        hashlib.pbkdf2_hmac("sha256", b"", b"", 2**31 - 1)
+        return x
+
+    return call, (torch.randn(n),)
+
+
+def limited(n: int) -> Factory:
+    """Asks for ``n`` MiB more than its address space may grow by."""
+
+    def call(x: torch.Tensor) -> torch.Tensor:
+        size = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+        resource.setrlimit(resource.RLIMIT_AS, (size + 2**20, resource.RLIM_INFINITY))
+        return torch.empty(n * 2**20, dtype=torch.uint8)
+
+    return call, (torch.randn(n),)
+
+
+def says_its_pid_and_sleeps(n: int) -> Factory:
+    """Writes its pid and its server's, then hangs."""
+
+    def call(x: torch.Tensor) -> torch.Tensor:
+        _note("says_its_pid_and_sleeps", f"{os.getpid()} {os.getppid()}")
+        time.sleep(600)
+        return x
+
+    return call, (torch.randn(n),)

@@ -92,6 +92,16 @@ def test_surroundings_are_named_once() -> None:
     assert judge_surroundings([Observation(others_cpus=0.01)], cpus=2) == ()
 
 
+def test_another_process_on_the_gpu_is_named_where_processes_can_be_listed() -> None:
+    def seen(*counts: Reading) -> list[Observation]:
+        samples = [Sample(1.0, 0.0, "g", {"processes": count}) for count in counts]
+        return [Observation(samples=tuple(samples))]
+
+    assert judge_surroundings(seen(Reading(0, ""), Reading(1, "")), cpus=2) == ()
+    assert judge_surroundings(seen(Reading(1, ""), Reading(2, "")), 2) == ("other_gpu_process",)
+    assert judge_surroundings(seen(missing("", "container_pids")), cpus=2) == ()
+
+
 def test_a_summary_has_a_range_or_a_reason_and_never_a_zero_for_missing() -> None:
     samples = [
         Sample(1.0, 0.0, "g", {"a": Reading(3.0, "W"), "b": missing("J", "no_data")}),

@@ -92,7 +92,7 @@ def _keeps_by_value() -> Callable[..., object]:
         key = tuple(x[0, :4].tolist())
         if key not in kept:
             answer = x
-            for _ in range(400):
+            for _ in range(200):
                 answer = torch.tanh(answer @ x)
             kept[key] = answer
         return kept[key]
@@ -207,7 +207,7 @@ def test_the_null_program_takes_next_to_nothing() -> None:
     message = timed_pass(_SPEC, CpuBackend(), runnable, TimingPlan(), vary=False)
 
     assert message["timing"]["median_s"] < 50e-6
-    assert message["timing"]["timer_share"] <= 1.5e-4
+    assert message["timing"]["timer_share"] < 5e-4
     assert 0 < timer_cost_s(CpuBackend()) < 20e-6
 
 

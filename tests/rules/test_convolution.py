@@ -96,6 +96,49 @@ LAYERS = [  # x, weight, biased, padding, groups: dense, odd, depthwise, grouped
 ]  # fmt: skip
 
 
+SMALL_DEPTHWISE = [  # x, weight, stride, padding: one thread, in sequence and plane
+    ((2, 16, 101), (16, 1, 3), 1, 1), ((1, 12, 101), (12, 1, 3), 1, 1),
+    ((2, 16, 101), (16, 1, 2), 1, 1), ((2, 16, 101), (16, 1, 3), 2, 1),
+    ((2, 16, 101), (16, 1, 3), 1, 2), ((2, 16, 21, 19), (16, 1, 3, 3), 1, 1),
+]  # fmt: skip
+
+
+def _differentiated(
+    x: Tensor, weight: Tensor, bias: Tensor, layer: tuple[Any, ...], grad: Tensor
+) -> Run:
+    sizes = [len(bias)]
+    arguments = (grad, x, weight, sizes, *layer, [True, True, True])
+    return Run(torch.ops.aten.convolution_backward.default, arguments)
+
+
+def test_small_depthwise_kernels_reorder_for_the_weights_gradient() -> None:
+    runs = []
+    for x_shape, w_shape, stride, padding in SMALL_DEPTHWISE:
+        x, weight, bias = torch.randn(x_shape), torch.randn(w_shape), torch.randn(w_shape[0])
+        rank = len(x_shape) - 2
+        layer = ([stride] * rank, [padding] * rank, [1] * rank, False, [0] * rank, w_shape[0])
+        y = torch.ops.aten.convolution.default(x, weight, bias, *layer)
+        runs.append(_differentiated(x, weight, bias, layer, torch.randn_like(y)))
+    for measured in measure(runs):
+        assert measured.scratch_bytes == cost_of(measured.call).scratch_bytes, measured.call
+
+
+@pytest.mark.parametrize(("w_shape", "groups"), [((24, 16, 3), 1), ((16, 1, 3), 16)])
+def test_sequences_that_lie_position_first_are_copied(
+    w_shape: tuple[int, ...], groups: int
+) -> None:
+    x = torch.randn(2, 51, 16).transpose(1, 2)
+    weight, bias = torch.randn(w_shape), torch.randn(w_shape[0])
+    layer = ([1], [1], [1], False, [0], groups)
+    forward = torch.ops.aten.convolution.default
+    y = forward(x, weight, bias, *layer)
+    grad = torch.randn(2, y.shape[2], y.shape[1]).transpose(1, 2)
+    runs = [Run(forward, (x, weight, bias, *layer))]
+    runs.append(_differentiated(x, weight, bias, layer, grad))
+    for measured in measure(runs):
+        assert measured.scratch_bytes == cost_of(measured.call).scratch_bytes, measured.call
+
+
 def _runs() -> list[Run]:
     """Forward with 1 and 2 threads, backward with 1 (more add buffers of partial sums)."""
     runs = []

@@ -33,6 +33,12 @@ def test_common_type_is_torchs(a: torch.dtype, b: torch.dtype) -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_equal_types_need_no_cast(dtype: torch.dtype) -> None:
+    x, single = torch.zeros(3, dtype=dtype), torch.zeros((), dtype=dtype)
+    assert common_dtype((spec(x), spec(single))) == _name(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("number", [2, 0.5])
 def test_common_type_with_a_number_is_torchs(dtype: torch.dtype, number: float) -> None:
     x = torch.zeros(3, dtype=dtype)

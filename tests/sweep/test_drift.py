@@ -13,6 +13,7 @@ from costlab.store import Store
 from costlab.sweep import order_drift, run_sweep
 from tests.sweep.fakes import FakeWorkers, plan
 
+pytestmark = pytest.mark.usefixtures("unsynced")
 _SIZES = list(range(10, 16))
 
 

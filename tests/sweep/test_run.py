@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,13 @@ from costlab.errors import InputError, SizeError, StoreError
 from costlab.measurement.point import PointSpec
 from costlab.measurement.process import Outcome
 from costlab.store import Store
-from costlab.sweep import SweepPlan, run_sweep
-from costlab.sweep.run import Turn
+from costlab.sweep import SweepPlan, expand, run_sweep
+from costlab.sweep.run import Turn, WorkerPair
 from tests.sweep.fakes import FakeWorkers, plan
 
+_Outcome = tuple[dict[str, dict[str, Any]], Counter[tuple[str, str, int]]]
 _SIZES = [3, 5]
+pytestmark = pytest.mark.usefixtures("unsynced")
 _PLAN = plan("a", "b", n=_SIZES, block=3)
 
 
@@ -32,13 +35,19 @@ def _results(store: Store) -> dict[str, dict[str, Any]]:
     return {point["point"]: stable(point) for point in store.points("r", history=True)}
 
 
-def _unbroken(
-    tmp_path: Path, planned: SweepPlan = _PLAN
-) -> tuple[dict[str, dict[str, Any]], Counter[tuple[str, str, int]]]:
+def _unbroken(tmp_path: Path, planned: SweepPlan = _PLAN) -> _Outcome:
     workers = FakeWorkers()
     with Store(tmp_path / "unbroken.sqlite") as store:
         list(run_sweep(planned, store, "r", opener=workers.open))
         return _results(store), Counter(workers.ran)
+
+
+@pytest.fixture(scope="module")
+def whole(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> _Outcome:
+    """Results and passes of the sweep that nobody cuts."""
+    return _unbroken(tmp_path_factory.mktemp("whole"))
 
 
 def test_processes_of_a_block_are_interleaved(path: Path) -> None:
@@ -50,6 +59,28 @@ def test_processes_of_a_block_are_interleaved(path: Path) -> None:
 
     assert [sorted(order) for order in rounds] == [[3, 5, 7, 9]] * 3
     assert rounds[1] == rounds[0][::-1]
+
+
+def test_thread_counts_are_interleaved_too_with_workers_of_their_own(path: Path) -> None:
+    opened: list[tuple[str, int]] = []
+    workers = {count: FakeWorkers() for count in (1, 2)}
+
+    def open_workers(device: str, threads: int) -> AbstractContextManager[WorkerPair]:
+        opened.append((device, threads))
+        return workers[threads].open(device, threads)
+
+    turns: list[int] = []
+    planned = SweepPlan(expand(["a"], {"n": [3, 5]}, threads=[1, 2]), seed=4)
+    with Store(path) as store:
+        sweep = run_sweep(
+            planned, store, "r", opener=open_workers,
+            progress=lambda turn: turns.append(turn.spec.threads),
+        )  # fmt: skip
+        list(sweep)
+
+    assert sorted(opened) == [("cpu", 1), ("cpu", 2)]
+    assert all(sorted(turns[at : at + 4]) == [1, 1, 2, 2] for at in (0, 4, 8))
+    assert len(workers[1].ran) == len(workers[2].ran) == 10
 
 
 def _run(store: Store, workers: FakeWorkers, seen: set[str], planned: SweepPlan = _PLAN) -> None:
@@ -74,9 +105,9 @@ def _struck(cut: int, error: BaseException) -> FakeWorkers:
 
 @pytest.mark.parametrize("cut", range(20))
 def test_cut_at_any_pass_nothing_is_lost_or_measured_twice(
-    cut: int, path: Path, tmp_path: Path
+    cut: int, path: Path, whole: _Outcome
 ) -> None:
-    expected, passes = _unbroken(tmp_path)
+    expected, passes = whole
     error: type[BaseException] = KeyboardInterrupt if cut % 2 else StoreError
     first, second = _struck(cut, error("struck")), FakeWorkers()
     seen: set[str] = set()

@@ -16,8 +16,10 @@ from costlab.trace.records import OpRecord, Trace
 from costlab.trace.run import trace
 
 
-def program(call: Callable[..., object], *inputs: Tensor, mode: str = "forward") -> Program:
-    return prepare(program_from((call, inputs), mode), mode)
+def program(
+    call: Callable[..., object], *inputs: Tensor, mode: str = "forward", dtype: str = "float32"
+) -> Program:
+    return prepare(program_from((call, inputs), mode), mode, dtype)
 
 
 def traced(call: Callable[..., object], *inputs: Tensor, mode: str = "forward") -> Trace:
@@ -70,6 +72,45 @@ class Writes(nn.Module):
         for t in range(x.shape[1]):
             y[:, t] = x[:, t].exp()
         y[:, 0].mul_(x[:, 0])
+        return y
+
+
+class WritesView(nn.Module):
+    """Multiplies a part of a result by another: only a node that Python cannot see keeps both."""
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(d, 2 * d), nn.Linear(d, d)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.first(x)
+        y[..., : x.shape[-1]].mul_(self.second(x))
+        return y
+
+
+class Plain(nn.Module):
+    """Tensors that are neither parameters nor buffers, used last of all."""
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(d, d)
+        self.scales, self.shift = [torch.ones(d)], torch.zeros(1, 7, 1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.layer(self.layer(x))
+        return y * self.scales[0] + self.shift
+
+
+class Remembers(nn.Module):
+    """Keeps an intermediate result that its backward pass does not need."""
+
+    def __init__(self, d: int) -> None:
+        super().__init__()
+        self.layer = nn.Linear(d, d)
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.seen = self.layer(x)
+        y: Tensor = self.seen * 2
         return y
 
 

@@ -13,11 +13,23 @@ from torch import Tensor, nn
 
 from costlab.errors import ModuleError
 from costlab.measurement.memory import allocator_peak
-from costlab.sources.program import prepare, program_from, run, upstream_gradients
+from costlab.sources.program import plain_tensors, prepare, program_from, run, upstream_gradients
 from costlab.trace.records import Trace
 from costlab.trace.run import quiet_collector, trace
 from tests.reference import modules13
-from tests.trace.programs import Block, Custom, Picks, Recomputed, Writes, names, program, traced
+from tests.trace.programs import (
+    Block,
+    Custom,
+    Picks,
+    Plain,
+    Recomputed,
+    Remembers,
+    Writes,
+    WritesView,
+    names,
+    program,
+    traced,
+)
 
 Make = Callable[[], tuple[nn.Module, tuple[Tensor, ...]]]
 SMALL = {"b": 3, "n": 7, "d": 10}
@@ -33,6 +45,8 @@ MODULES: dict[str, Make] = {
         (torch.randn(3, 7, 10),),
     ),
     "writes": lambda: (nn.Sequential(Writes(), nn.Linear(10, 4)), (torch.randn(3, 7, 10),)),
+    "write into a view": lambda: (WritesView(10), (torch.randn(3, 7, 10),)),
+    "plain tensors": lambda: (Plain(10), (torch.randn(3, 7, 10),)),
     "picks": lambda: (Picks(), (torch.randn(3, 7, 10),)),
     "norms": lambda: (
         nn.Sequential(nn.Linear(10, 40), nn.SiLU(), nn.Linear(40, 10), nn.RMSNorm(10)),
@@ -42,7 +56,7 @@ MODULES: dict[str, Make] = {
 
 
 def saved_by_hooks(module: nn.Module, inputs: tuple[Tensor, ...]) -> int:
-    """Bytes of the distinct storages that autograd asks to keep, parameters left out."""
+    """Bytes of the distinct storages that autograd asks to keep, but the module's own."""
     kept: list[Tensor] = []
 
     def pack(tensor: Tensor) -> Tensor:
@@ -51,7 +65,10 @@ def saved_by_hooks(module: nn.Module, inputs: tuple[Tensor, ...]) -> int:
 
     with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
         module(*inputs)
-    held = {p.untyped_storage().data_ptr() for p in module.parameters()}
+    held = {
+        t.untyped_storage().data_ptr()
+        for t in (*module.parameters(), *(t for _, t in plain_tensors(module)))
+    }
     storages = {t.untyped_storage().data_ptr(): t.untyped_storage().nbytes() for t in kept}
     return sum(nbytes for pointer, nbytes in storages.items() if pointer not in held)
 
@@ -62,12 +79,26 @@ def saved(found: Trace) -> int:
     )
 
 
-# A write into a view of what was saved keeps its operands where Python cannot see them.
+# Of what a write into a view keeps, inputs are not seen: they were alive before.
 @pytest.mark.parametrize("name", [name for name in MODULES if name != "writes"])
 def test_saved_storages_are_those_autograd_packs(name: str) -> None:
     module, inputs = MODULES[name]()
     expected = saved_by_hooks(module, tuple(x.requires_grad_() for x in inputs))
     assert saved(traced(module, *inputs, mode="train")) == expected > 0
+
+
+def test_plain_tensors_are_alive_from_the_start() -> None:
+    module = Plain(10)
+    found = traced(module, torch.randn(3, 7, 10))
+    held = [item for item in found.held if item.kind == "buffers"]
+    assert [(item.name, item.shape) for item in held] == [("scales", (10,)), ("shift", (1, 7, 1))]
+    assert all(found.storages[item.storage].birth == -1 for item in held)
+
+
+def test_what_a_module_keeps_for_itself_is_not_saved_for_backward() -> None:
+    found = traced(Remembers(10), torch.randn(3, 10), mode="train")
+    forward = [s for s in found.storages if 0 <= s.birth < found.forward_ops]
+    assert [s.saved for s in forward if s.nbytes == 4 * 3 * 10] == [False, False]
 
 
 def test_fused_attention_saves_its_operands_output_and_row_sums() -> None:
@@ -86,9 +117,11 @@ def test_a_recomputed_part_saves_nothing_of_its_inside(reentrant: bool) -> None:
     assert any(s.saved and s.birth == -1 and s.nbytes == 4 * 5 * 8 for s in found.storages)
 
 
-def profiled_peak(module: nn.Module, inputs: tuple[Tensor, ...], mode: str) -> int:
+def profiled_peak(
+    module: nn.Module, inputs: tuple[Tensor, ...], mode: str, dtype: str = "float32"
+) -> int:
     """Most bytes alive by the allocator's events, with what was alive before."""
-    made = program(module, *inputs, mode=mode)
+    made = program(module, *inputs, mode=mode, dtype=dtype)
     gradients = upstream_gradients(made) if mode == "train" else ()
     peak = allocator_peak(lambda: run(made, mode, gradients))
     return peak + sum(t.untyped_storage().nbytes() for t in (*made.held(), *gradients))
