@@ -33,7 +33,7 @@ _ROUNDS = (
     ("train", "bfloat16", LARGE), ("decode", "float32", SMALL), ("forward", "float32", LARGE),
 )  # fmt: skip
 _TINY_ROUNDS = (("forward", "float32", TINY), ("train", "float32", TINY))
-_TINY_NAMES = ("full_attention", "gru")
+_TINY_NAMES = ("full_attention",)
 
 BRIEF = TimingPlan(
     warmup_s=0.3, min_samples=5, min_time_s=0.1, max_time_s=0.6, timer_share=1e-3, cold_samples=3

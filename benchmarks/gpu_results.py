@@ -147,15 +147,17 @@ def comparison(check: Check, until: float) -> Findings:
         joined = compare(check.measured, predicted, check.run).to_json()
         found.data[basis] = {**joined, "failed": failed}
         found.check(f"{basis}: every point is predicted", not failed, failed[:3])
-    _check_errors(found)
+    _check_errors(found, check.dry_run)
     return found
 
 
-def _check_errors(found: Findings) -> None:
-    overall = (found.data["calibrated"] or {}).get("overall", {})
+def _check_errors(found: Findings, dry_run: bool) -> None:
+    overall = found.data["calibrated"]["summary"]["overall"]
     for metric, limit in (("time", 0.35), ("peak_bytes", 0.01)):
         summary = overall.get(metric)
-        verdict = None if summary is None else summary["median_ape"] <= limit
+        # Times of tiny programs on rates of a trial say nothing of the model.
+        told = summary is not None and not (dry_run and metric == "time")
+        verdict = summary["median_ape"] <= limit if told else None
         found.check(f"median error of {metric} within {limit:.0%}", verdict, summary)
 
 

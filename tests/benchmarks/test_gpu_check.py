@@ -49,7 +49,9 @@ def test_a_dry_run_reports_every_section_and_leaves_files_that_costlab_reads(
     assert profile.matrix["float32"].value == pytest.approx(
         CalibrationRecord.from_json(record).peak_flop_per_s, rel=1e-5
     )
-    assert sections["comparison"]["data"]["calibrated"]["overall"]["peak_bytes"]["max_ape"] < 0.1
+    overall = sections["comparison"]["data"]["calibrated"]["summary"]["overall"]
+    assert overall["time"]["count"] == len(found)
+    assert overall["peak_bytes"]["max_ape"] < 0.01
 
 
 def _check(tmp_path: Path) -> Check:
