@@ -1,10 +1,11 @@
-"""Predicted peak memory against the measured allocator peak, for every catalogued architecture.
+"""Predicted against measured peak memory and time, for every catalogued architecture.
 
-Run ``python -m benchmarks.accuracy`` (``--quick`` for two sizes each; ``--write`` puts the table
-into README.md). Both numbers count parameters, buffers, inputs and upstream gradients. Predicted
+Run ``python -m benchmarks.accuracy`` (``--quick`` for two sizes each; ``--write`` puts the tables
+into README.md; ``--only memory`` or ``time``). Times are those of ``benchmarks.times``. Of peak
+memory, both numbers count parameters, buffers, inputs and upstream gradients. Predicted
 is the formula; measured is the memory pass of ``costlab profile``. The limits: 64 bytes where
 all operators are composite, 1 % with fused attention, 5 % with oneDNN RNNs, convolutions and FFT.
-Exit status 1 if a point is over its limit.
+Exit status 1 if a point is over its limit or a goal of the times is missed.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import costlab
+from benchmarks import times
 from benchmarks.peaks import measured_peaks
 from benchmarks.points import Bounds, draw_sizes, evaluate
 from benchmarks.tables import machine, markdown_table, write_between
@@ -195,8 +197,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--sizes", type=int, default=6, help="sizes of each (default 6)")
     parser.add_argument("--quick", action="store_true", help="two sizes of each")
-    parser.add_argument("--write", action="store_true", help="put the table into README.md")
+    parser.add_argument("--write", action="store_true", help="put the tables into README.md")
+    parser.add_argument("--only", choices=("memory", "time"), help="one half (default: both)")
     args = parser.parse_args(arguments)
+    status = 0 if args.only == "time" else _memory(args)
+    if args.only != "memory":
+        chosen = ["--modes", args.modes, *(["--write"] if args.write else [])]
+        status |= times.main([*args.architectures, *chosen])
+    return status
+
+
+def _memory(args: argparse.Namespace) -> int:
     start = time.monotonic()
     found: list[Outcome] = []
     for name in args.architectures or registry.names():

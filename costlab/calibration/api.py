@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from importlib import metadata
 from typing import Any
 
 import costlab
-from costlab.calibration.fit import TimedCase, tables, with_residuals
+from costlab.calibration.fit import launch_costs, tables, with_program_state, with_residuals
 from costlab.calibration.gpu_suite import device_cases
 from costlab.calibration.pricing import PricedOp
 from costlab.calibration.records import load_latest, save, staleness
+from costlab.calibration.suite import ROUNDS, Case
+from costlab.calibration.timings import Overheads, TimedCase
 from costlab.devices import fingerprint
 from costlab.errors import InputError, MeasurementError
 from costlab.hardware.calibration_record import CalibrationRecord
 from costlab.i18n import _
 from costlab.measurement.point import PointSpec
 from costlab.measurement.process import Cancelled, Child
+from costlab.units import format_value
 
 __all__ = ["calibrate", "load_latest", "staleness"]
 
-_TIMEOUT_S = {"trial": 120.0, "quickest": 180.0, "quick": 300.0, "full": 900.0}
+# Seconds in which the worker measures; starting it and fitting take some seconds more.
+_BUDGET_S = {"trial": 30.0, "quickest": 10.0, "quick": 38.0, "full": 165.0}
+_TIMEOUT_FACTOR = 2.0
+_STARTING_S = 90.0
 
 Progress = Callable[[str, float], None]
 
@@ -64,41 +71,32 @@ def calibrate(
     start = time.monotonic()
     request = {
         "device": device, "threads": threads, "dtype": dtype, "level": level,
-        "parent": os.getpid(),
+        "seconds": _BUDGET_S[level], "parent": os.getpid(),
     }  # fmt: skip
     heard = _listen(request, len(suite), progress or (lambda _text, _share: None), cancelled)
-    timed = [
-        TimedCase(case, heard.ops[index], tuple(heard.times_s[index]))
-        for index, case in enumerate(suite)
-        if index in heard.times_s
-    ]
-    overheads = heard.overheads
-    shaped, bandwidth = tables(timed, overheads["bare_s"], overheads["bare_backward_s"])
-    record = CalibrationRecord(
-        device=device,
-        dtype=dtype,
-        threads=threads,
-        level=level,
-        date=datetime.now(UTC).isoformat(timespec="seconds"),
-        environment=fingerprint(),
-        versions={
-            "costlab": costlab.__version__,
-            "torch": heard.torch,
-            "numpy": metadata.version("numpy"),
-        },
-        shaped=shaped,
-        bandwidth=bandwidth,
-        launch_s=overheads["launch_s"],
-        step_s=overheads["step_s"],
-        duration_s=time.monotonic() - start,
-        notes=tuple(
-            _("not measured: {name} {shape}: {reason}").format(
-                name=suite[index].name, shape=suite[index].shape, reason=reason
-            )
-            for index, reason in heard.skipped.items()
+    record = _fitted(
+        CalibrationRecord(
+            device=device,
+            dtype=dtype,
+            threads=threads,
+            level=level,
+            date=datetime.now(UTC).isoformat(timespec="seconds"),
+            environment=fingerprint(),
+            versions={
+                "costlab": costlab.__version__,
+                "torch": heard.torch,
+                "numpy": metadata.version("numpy"),
+            },
+            shaped={},
+            bandwidth={},
+            launch_s={},
+            step_s=0.0,
+            notes=_notes(suite, heard),
         ),
+        suite,
+        heard,
     )
-    record = with_residuals(record, timed)
+    record = replace(record, duration_s=time.monotonic() - start)
     if keep:
         save(record)
     return record
@@ -109,17 +107,57 @@ class _Heard:
     """What the worker has said so far."""
 
     ops: dict[int, tuple[PricedOp, ...]] = field(default_factory=dict)
+    peak_bytes: dict[int, int] = field(default_factory=dict)
     times_s: dict[int, list[float]] = field(default_factory=dict)
     skipped: dict[int, str] = field(default_factory=dict)
-    overheads: Mapping[str, Any] = field(default_factory=dict)
+    overheads: Overheads | None = None
     torch: str = ""
+
+
+def _fitted(record: CalibrationRecord, suite: Sequence[Case], heard: _Heard) -> CalibrationRecord:
+    """``record`` with the rates, costs and residuals that follow from what was timed."""
+    timed = [
+        TimedCase(case, heard.ops[index], tuple(heard.times_s[index]), heard.peak_bytes.get(index))
+        for index, case in enumerate(suite)
+        if index in heard.times_s
+    ]
+    overheads = heard.overheads
+    assert overheads is not None
+    shaped, bandwidth = tables(timed, overheads.bare_s, overheads.bare_backward_s)
+    record = replace(
+        record,
+        shaped=shaped,
+        bandwidth=bandwidth,
+        step_s=overheads.step_s,
+        fault_s_per_byte=overheads.fault_s_per_byte,
+    )
+    record = replace(record, launch_s=launch_costs(overheads.programs, record))
+    return with_residuals(with_program_state(record, timed), timed)
+
+
+def _notes(suite: Sequence[Case], heard: _Heard) -> tuple[str, ...]:
+    notes = [
+        _("not measured: {name} {shape}: {reason}").format(
+            name=suite[index].name, shape=suite[index].shape, reason=reason
+        )
+        for index, reason in heard.skipped.items()
+    ]
+    left = len(suite) - len(heard.times_s) - len(heard.skipped)
+    if left > 0:
+        notes.append(
+            _("{left} of {count} cases were left out: the time was over").format(
+                left=left, count=len(suite)
+            )
+        )
+    return tuple(notes)
 
 
 def _listen(
     request: Mapping[str, Any], count: int, progress: Progress, cancelled: Cancelled | None
 ) -> _Heard:
     child = Child("costlab.calibration.worker", request["threads"])
-    deadline = time.monotonic() + _TIMEOUT_S[request["level"]]
+    start = time.monotonic()
+    deadline = start + _TIMEOUT_FACTOR * request["seconds"] + _STARTING_S
     heard = _Heard()
     answers = 0
     progress(_("starting"), 0.0)
@@ -137,8 +175,11 @@ def _listen(
                 return heard
             answers += 1
             _take(heard, message)
-            # Two rounds of all cases, then the overheads.
-            progress(_("measuring rates"), min(answers / (2 * count + 1), 0.99))
+            spent_s = time.monotonic() - start
+            share = max(answers / (ROUNDS * count + 1), spent_s / request["seconds"])
+            share = min(share, 0.99)
+            left_s = format_value(math.ceil(spent_s * (1 - share) / share), "s")
+            progress(_("measuring rates, {time} left").format(time=left_s), share)
         raise MeasurementError(
             _("the calibration's process died"), given=child.complaint(),
             advice=_("run costlab doctor"),
@@ -156,7 +197,9 @@ def _listen(
 
 def _take(heard: _Heard, message: Mapping[str, Any]) -> None:
     if message["kind"] == "overheads":
-        heard.overheads = message
+        heard.overheads = Overheads.from_json(
+            {key: value for key, value in message.items() if key != "kind"}
+        )
         return
     index = message["index"]
     if message["kind"] == "skipped":
@@ -166,3 +209,5 @@ def _take(heard: _Heard, message: Mapping[str, Any]) -> None:
     heard.times_s.setdefault(index, []).append(message["time_s"])
     if "ops" in message:
         heard.ops[index] = tuple(PricedOp.from_json(op) for op in message["ops"])
+    if "peak_bytes" in message:
+        heard.peak_bytes[index] = message["peak_bytes"]

@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
-from costlab.calibration.pricing import PricedOp, predict_ops
+import numpy as np
+
+from costlab.calibration.pricing import predict_ops
 from costlab.calibration.suite import BANDWIDTH, PASS, SHAPED, Case
+from costlab.calibration.timings import TimedCase, TinyProgram
 from costlab.hardware.calibration_record import CalibrationRecord, Curve, Residual, ShapedRate
+from costlab.hardware.rates import MATRIX_KINDS
 from costlab.measurement.statistics import median
+from costlab.prediction.timing import BIAS_COPY
 
 # A kernel's own work is taken to be at least this share of its time, however short it is.
 _LEAST_WORK = 0.2
-
-
-@dataclass(frozen=True, slots=True)
-class TimedCase:
-    """A case with its operators and its times in seconds, one per round."""
-
-    case: Case
-    ops: tuple[PricedOp, ...]
-    times_s: tuple[float, ...]
-
-    @property
-    def time_s(self) -> float:
-        """The quickest round: what others on the machine add is not the device's rate."""
-        return min(self.times_s)
-
-    @property
-    def spread(self) -> float:
-        """How far the slowest round was above the quickest."""
-        return max(self.times_s) / self.time_s - 1
-
-    @property
-    def mode(self) -> str:
-        return "train" if any(op.phase == "backward" for op in self.ops) else "forward"
+# A launch is taken to cost at least this share of a tiny program.
+_LEAST_LAUNCH = 0.2
+_FUSED = "fused_"
+# Factors that a fit may take, and how much it prefers those near 1.
+_FACTORS = np.exp(np.linspace(math.log(0.7), math.log(3.5), 33))
+_FAR = np.abs(np.log(_FACTORS))[:, None] + np.abs(np.log(_FACTORS))[None, :]
+_CAUTION = 0.25
+_COLD_SHARES = tuple(step / 10 for step in range(11))
 
 
 def tables(
@@ -84,13 +75,93 @@ def _work_s(item: TimedCase, bare_s: float, bare_backward_s: float) -> float:
     return max(item.time_s - overhead, _LEAST_WORK * item.time_s)
 
 
+def launch_costs(programs: Sequence[TinyProgram], record: CalibrationRecord) -> dict[str, float]:
+    """Cost per launch by style and phase: what tiny programs take beyond the work of their calls.
+
+    Args:
+        programs: timed tiny programs.
+        record: rates, without launch costs.
+    """
+    fused = _means(
+        (program.style + program.phase, _launch_s(program, record, None))
+        for program in programs
+        if program.style == _FUSED
+    )
+    others = _means(
+        (
+            program.style + program.phase,
+            _launch_s(program, record, fused.get(_FUSED + program.phase)),
+        )
+        for program in programs
+        if program.style != _FUSED
+    )
+    return {**others, **fused}
+
+
+def _launch_s(program: TinyProgram, record: CalibrationRecord, copy_s: float | None) -> float:
+    """Seconds per launch; a copy of a bias takes ``copy_s``, or as long as any launch (None)."""
+    work_s = float(predict_ops(program.ops, record, "forward").work_s)
+    launches = sum(op.launches for op in program.ops)
+    copies = sum(op.op == BIAS_COPY for op in program.ops)
+    rest_s = program.time_s - work_s - launches * record.step_s - copies * (copy_s or 0.0)
+    if copy_s is None:
+        launches += copies
+    return max(rest_s, _LEAST_LAUNCH * program.time_s) / launches
+
+
+def _means(costs: Iterable[tuple[str, float]]) -> dict[str, float]:
+    """Geometric means by name."""
+    logs: dict[str, list[float]] = {}
+    for name, seconds in costs:
+        logs.setdefault(name, []).append(math.log(seconds))
+    return {name: math.exp(sum(values) / len(values)) for name, values in logs.items()}
+
+
+def with_program_state(record: CalibrationRecord, timed: Sequence[TimedCase]) -> CalibrationRecord:
+    """``record`` with the cold share and the factors that predict the whole programs best.
+
+    Best is the least sum of absolute logarithms of measured over predicted time, which one
+    disturbed program does not move.
+    """
+    passes = [item for item in timed if item.case.table == PASS]
+    if not passes:
+        return record
+    measured = np.log([item.time_s for item in passes])
+    best = (math.inf, record)
+    for share in _COLD_SHARES:
+        candidate = replace(record, cold_share=share)
+        fixed, matrix, other = np.transpose([_parts(item, candidate) for item in passes])
+        total = fixed + _FACTORS[:, None, None] * matrix + _FACTORS[None, :, None] * other
+        error = np.abs(np.log(total) - measured).sum(axis=-1) + _CAUTION * _FAR
+        row, column = np.unravel_index(np.argmin(error), error.shape)
+        if error[row, column] < best[0]:
+            candidate = replace(
+                candidate,
+                matrix_factor=float(_FACTORS[row]),
+                program_factor=float(_FACTORS[column]),
+            )
+            best = (float(error[row, column]), candidate)
+    return best[1]
+
+
+def _parts(item: TimedCase, record: CalibrationRecord) -> tuple[float, float, float]:
+    """Seconds of launches, of matrix work, and of other work."""
+    times = predict_ops(item.ops, record, item.mode, item.peak_bytes)
+    matrix = sum(float(p.work_s) for p in times.groups if p.group.kind in MATRIX_KINDS)
+    return float(times.launch_s + times.latency_s), matrix, float(times.work_s) - matrix
+
+
+def _predicted_s(item: TimedCase, record: CalibrationRecord) -> float:
+    return float(predict_ops(item.ops, record, item.mode, item.peak_bytes).total_s)
+
+
 def with_residuals(record: CalibrationRecord, timed: Sequence[TimedCase]) -> CalibrationRecord:
     """``record`` with its errors on the held-out cases and the spread between rounds."""
     residuals = tuple(
         Residual(
             name=item.case.name,
             shape=label(item.case),
-            predicted_s=predict_ops(item.ops, record, item.mode),
+            predicted_s=_predicted_s(item, record),
             measured_s=item.time_s,
         )
         for item in timed

@@ -1,7 +1,8 @@
 """What a calibration of a GPU times besides the common cases: shapes that fill thousands of lanes.
 
 The common cases end where a few cores are busy. Here are the large ones, and operands beyond a
-cache of 50 MiB. What a small device has no memory for is skipped there with the reason.
+cache of 50 MiB; they come first, where time is short. What a small device has no memory for is
+skipped there with the reason.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _PASSES = (
 
 
 def device_cases(level: str, device: str) -> list[Case]:
-    """Every case of ``level`` on ``device`` ("cpu", "cuda", "cuda:N").
+    """Every case of ``level`` on ``device`` ("cpu", "cuda", "cuda:N"), the most needed first.
 
     Raises:
         InputError: if there is no such level.
@@ -55,21 +56,22 @@ def device_cases(level: str, device: str) -> list[Case]:
     common = cases(level)
     if not device.startswith("cuda") or level == "trial":
         return common
-    return [*common, *_large(LEVELS.index(level) - 1)]
+    large = _large(LEVELS.index(level) - 1)
+    return sorted([*large, *common], key=lambda case: case.rank)
 
 
 def _large(depth: int) -> Iterator[Case]:
     for name, kernel, shapes in _SHAPES:
         for rank, shape in shapes:
             if rank <= depth:
-                yield Case(SHAPED, name, kernel, shape)
+                yield Case(SHAPED, name, kernel, shape, rank=rank)
     for name, kernel, shape in _SHAPES_HELD_OUT:
         yield Case(SHAPED, name, kernel, shape, held_out=True)
     for name, kernel in _STREAMS:
         for rank, elements in _ELEMENTS:
             if rank <= depth:
-                yield Case(BANDWIDTH, name, kernel, (elements,))
+                yield Case(BANDWIDTH, name, kernel, (elements,), rank=rank)
         yield Case(BANDWIDTH, name, kernel, (_ELEMENTS_HELD_OUT,), held_out=True)
     for rank, kernel, shape in _PASSES:
         if rank <= depth:
-            yield Case(PASS, "pass", kernel, shape, held_out=True)
+            yield Case(PASS, "pass", kernel, shape, held_out=True, rank=rank)

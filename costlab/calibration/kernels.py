@@ -14,41 +14,18 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from costlab.calibration.gradients import GRADIENTS
+from costlab.calibration.maker import ROW, Maker
 from costlab.calibration.programs import PROGRAMS
 
 Action = Callable[[], object]
-_ROW = 512  # elements per row of softmax, norm, reductions, sort and FFT
-_CHUNK = 1 << 16
-
-
-@dataclass(frozen=True, slots=True)
-class Maker:
-    """Makes tensors of one dtype on one device."""
-
-    dtype: torch.dtype
-    device: torch.device
-
-    def __call__(self, *shape: int, grad: bool = False) -> Tensor:
-        """Normal numbers; large tensors repeat a chunk, which is quicker to make."""
-        count = 1
-        for size in shape:
-            count *= size
-        chunk = torch.randn(min(count, _CHUNK), dtype=torch.float32).to(self.device, self.dtype)
-        values = chunk.repeat(-(-count // _CHUNK))[:count].reshape(shape)
-        return values.requires_grad_(grad)
-
-    def rows(self, elements: int) -> Tensor:
-        return self(elements // _ROW, _ROW)
-
-    def index(self, high: int, *shape: int) -> Tensor:
-        return torch.randint(high, shape, device=self.device)
 
 
 @dataclass(frozen=True, slots=True)
 class Kernel:
     """A call, in which autograd mode it runs, which phase it is and what to do before each.
 
-    ``stages`` are the call in parts, each with its phase.
+    ``stages`` are the call in parts, each with its phase; ``held_bytes`` exist before the call.
     """
 
     action: Action
@@ -56,6 +33,7 @@ class Kernel:
     phase: str = "forward"
     between: Callable[[], None] | None = None
     stages: tuple[tuple[str, Action], ...] = ()
+    held_bytes: int = 0
 
     def parts(self) -> tuple[tuple[str, Action], ...]:
         return self.stages or ((self.phase, self.action),)
@@ -71,15 +49,19 @@ def build(name: str, shape: tuple[int, ...], dtype: str, device: str) -> Kernel:
             grad=program.trains,
             between=program.reset if program.trains else None,
             stages=program.stages(),
+            held_bytes=program.held_bytes(),
         )
-    if name in _GRADIENTS:
-        inputs, output = _GRADIENTS[name](make, *shape)
+    if name in GRADIENTS:
+        inputs, output = GRADIENTS[name](make, *shape)
         upstream = torch.randn_like(output)
         return Kernel(
             lambda: torch.autograd.grad(output, inputs, upstream, retain_graph=True),
             grad=True,
             phase="backward",
         )
+    if name in _PAIRWISE:
+        x, y = make(shape[0]), make(shape[0])
+        return Kernel(functools.partial(_PAIRWISE[name], x, y))
     if name in _POINTWISE:
         return Kernel(_pointwise(make, shape[0], _POINTWISE[name]))
     return Kernel(_BUILDERS[name](make, *shape))
@@ -90,10 +72,10 @@ def _pointwise(make: Maker, elements: int, function: Callable[[Tensor], object])
     return lambda: function(x)
 
 
+_PAIRWISE: dict[str, Callable[[Tensor, Tensor], object]] = {
+    "add": torch.add, "mul": torch.mul, "div": torch.div
+}  # fmt: skip
 _POINTWISE: dict[str, Callable[[Tensor], object]] = {
-    "add": lambda x: x + x,
-    "mul": lambda x: x * x,
-    "div": lambda x: x / x,
     "exp": torch.exp,
     "gelu": F.gelu,
     "silu": F.silu,
@@ -111,12 +93,13 @@ _POINTWISE: dict[str, Callable[[Tensor], object]] = {
 }
 
 
-# -- forward kernels: each takes a maker and the dimensions of its shape --------------------------
+# Forward kernels: each takes a maker and the dimensions of its shape.
 
 
 def _matmul(make: Maker, batch: int, m: int, k: int, n: int) -> Action:
     if batch == 1:
-        a, b = make(m, k), make(k, n)
+        # The second factor transposed, as the weight of a linear layer is.
+        a, b = make(m, k), make(n, k).t()
         return lambda: torch.mm(a, b)
     a, b = make(batch, m, k), make(batch, k, n)
     return lambda: torch.bmm(a, b)
@@ -147,9 +130,9 @@ def _masked_fill(make: Maker, elements: int) -> Action:
 
 
 def _where(make: Maker, elements: int) -> Action:
-    x = make(elements)
+    x, y = make(elements), make(elements)
     mask = x > 0
-    return lambda: torch.where(mask, x, x)
+    return lambda: torch.where(mask, x, y)
 
 
 def _rowwise(function: Callable[[Tensor], object]) -> Callable[..., Action]:
@@ -161,19 +144,24 @@ def _rowwise(function: Callable[[Tensor], object]) -> Callable[..., Action]:
 
 
 def _layer_norm(make: Maker, elements: int) -> Action:
-    x, weight, bias = make.rows(elements), make(_ROW), make(_ROW)
-    return lambda: F.layer_norm(x, (_ROW,), weight, bias)
+    x, weight, bias = make.rows(elements), make(ROW), make(ROW)
+    return lambda: F.layer_norm(x, (ROW,), weight, bias)
 
 
 def _clone_heads(make: Maker, elements: int) -> Action:
-    """Bring (sequence, heads, 64) to (heads, sequence, 64), as every attention layer does."""
-    x = make(elements // _ROW, 8, 64).transpose(0, 1)
+    """Bring (sequence, heads, 32) to (heads, sequence, 32), as every attention layer does."""
+    x = make(elements // ROW, 8, ROW // 8).transpose(0, 1)
     return lambda: x.contiguous()
 
 
 def _cat(make: Maker, elements: int) -> Action:
-    x = make.rows(elements // 2)
-    return lambda: torch.cat((x, x), dim=0)
+    x, y = make.rows(elements // 2), make.rows(elements // 2)
+    return lambda: torch.cat((x, y), dim=0)
+
+
+def _pad(make: Maker, elements: int) -> Action:
+    x = make.rows(elements)
+    return lambda: F.pad(x, (0, 0, 1, 1))
 
 
 def _index_select(make: Maker, elements: int) -> Action:
@@ -184,14 +172,20 @@ def _index_select(make: Maker, elements: int) -> Action:
 
 def _gather(make: Maker, elements: int) -> Action:
     x = make.rows(elements)
-    index = make.index(_ROW, *x.shape)
+    index = make.index(ROW, *x.shape)
     return lambda: x.gather(1, index)
 
 
 def _scatter_add(make: Maker, elements: int) -> Action:
     x, source = make.rows(elements), make.rows(elements)
-    index = make.index(_ROW, *x.shape)
+    index = make.index(ROW, *x.shape)
     return lambda: x.scatter_add_(1, index, source)
+
+
+def _scatter(make: Maker, elements: int) -> Action:
+    x, source = make.rows(elements), make.rows(elements)
+    index = make.index(ROW, *x.shape)
+    return lambda: x.scatter_(1, index, source)
 
 
 def _index_put(make: Maker, elements: int) -> Action:
@@ -221,63 +215,14 @@ _BUILDERS: dict[str, Callable[..., Action]] = {
     "cumsum": _rowwise(lambda x: x.cumsum(-1)),
     "clone_heads": _clone_heads,
     "cat": _cat,
+    "pad": _pad,
+    "logsumexp": _rowwise(lambda x: x.logsumexp(-1)),
     "index_select": _index_select,
     "gather": _gather,
     "scatter_add": _scatter_add,
+    "scatter": _scatter,
     "index_put": _index_put,
     "sort": _rowwise(lambda x: x.sort(-1)),
     "topk": _rowwise(lambda x: x.topk(8, -1)),
     "fft": _fft,
-}
-
-
-# -- backward kernels: inputs that require gradients, and the output to start from ----------------
-
-Gradient = tuple[tuple[Tensor, ...], Tensor]
-
-
-def _attention_gradient(make: Maker, heads: int, n: int, m: int, width: int) -> Gradient:
-    q = make(1, heads, n, width, grad=True)
-    k, v = make(1, heads, m, width, grad=True), make(1, heads, m, width, grad=True)
-    return (q, k, v), F.scaled_dot_product_attention(q, k, v)
-
-
-def _lstm_gradient(make: Maker, batch: int, steps: int, width: int, hidden: int) -> Gradient:
-    module = torch.nn.LSTM(width, hidden, device=make.device, dtype=make.dtype)
-    x = make(steps, batch, width, grad=True)
-    output: Tensor = module(x)[0]
-    return (x, *module.parameters()), output
-
-
-def _convolution_gradient(
-    make: Maker, batch: int, channels: int, filters: int, length: int, kernel: int
-) -> Gradient:
-    x = make(batch, channels, length, grad=True)
-    weight = make(filters, channels, kernel, grad=True)
-    return (x, weight), F.conv1d(x, weight, padding=kernel // 2)
-
-
-def _gelu_gradient(make: Maker, elements: int) -> Gradient:
-    x = make(elements, grad=True)
-    return (x,), F.gelu(x)
-
-
-def _softmax_gradient(make: Maker, elements: int) -> Gradient:
-    x = make(elements // _ROW, _ROW, grad=True)
-    return (x,), torch.softmax(x, -1)
-
-
-def _layer_norm_gradient(make: Maker, elements: int) -> Gradient:
-    x = make(elements // _ROW, _ROW, grad=True)
-    weight, bias = make(_ROW, grad=True), make(_ROW, grad=True)
-    return (x, weight, bias), F.layer_norm(x, (_ROW,), weight, bias)
-
-
-_GRADIENTS: dict[str, Callable[..., Gradient]] = {
-    "attention_backward": _attention_gradient,
-    "lstm_backward": _lstm_gradient,
-    "convolution_backward": _convolution_gradient,
-    "gelu_backward": _gelu_gradient,
-    "softmax_backward": _softmax_gradient,
-    "layer_norm_backward": _layer_norm_gradient,
 }

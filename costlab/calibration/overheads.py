@@ -1,94 +1,110 @@
-"""What a call costs besides its work: measured on programs so small that nothing else is left."""
+"""What a call costs besides its work: timings of programs so small that little else is left."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
+from costlab.calibration.pricing import PricedOp, price_records
 from costlab.calibration.programs import PROGRAMS, SmallProgram
-from costlab.derivation.totals import concrete_call, price
+from costlab.calibration.timings import Overheads, TinyProgram
 from costlab.measurement.timing import Stopwatch, TimingPlan, time_process
 from costlab.trace.tracker import Tracker
 
-_TINY = (1, 4, 8, 2)
-_PROGRAMS = ("block", "scores", "cell_loop")
+# Program, style of its launches (see ``calibration_record.STYLES``), and shape.
+_PROGRAMS = (
+    ("block", "", (1, 4, 8, 2)), ("scores", "", (1, 4, 8, 2)), ("gated", "", (1, 4, 8, 2)),
+    ("cell_loop", "loop_", (1, 24, 8, 1)), ("gru", "fused_", (1, 24, 8, 1)),
+    ("rnn", "fused_", (1, 24, 8, 1)),
+)  # fmt: skip
 _CHAIN = 64
-
-
-@dataclass(frozen=True, slots=True)
-class Overheads:
-    """Seconds per call.
-
-    ``launch_s`` by phase is the mean over small modules, Python and module calls included, as a
-    real pass has them. ``bare_s`` is one operator called alone, ``bare_backward_s`` one start of
-    the autograd engine; both are taken off timings of single kernels. ``step_s`` is what a call
-    costs more when it waits for the one before.
-    """
-
-    launch_s: dict[str, float]
-    step_s: float
-    bare_s: float
-    bare_backward_s: float
+# Beyond glibc's limit, so that every use is of memory fresh from the system.
+_FRESH_BYTES = 48 * 2**20
 
 
 def measure_overheads(
     device: torch.device, dtype: torch.dtype, stopwatch: Stopwatch, window_s: float
 ) -> Overheads:
-    """Measure all of them on ``device``; takes about a dozen windows."""
+    """Measure all of them on ``device``; takes about three dozen windows."""
     plan = TimingPlan(
-        warmup_s=window_s, min_samples=5, min_time_s=2 * window_s, max_time_s=8 * window_s
+        warmup_s=window_s, min_samples=5, min_time_s=window_s, max_time_s=4 * window_s
     )
 
     def time_of(action: Callable[[], object], between: Callable[[], None] | None = None) -> float:
-        return min(time_process(action, plan, stopwatch, between).median_s for _ in range(2))
+        return min(time_process(action, plan, stopwatch, between).median_s for _ in range(3))
 
-    logs: dict[str, list[float]] = {"forward": [], "train_forward": [], "backward": []}
-    for name in _PROGRAMS:
-        with torch.no_grad():
-            plain = PROGRAMS[f"{name}_pass"](_TINY, dtype, device)
-            forward_s = time_of(plain.run) / _launches(plain)["forward"]
-        training = PROGRAMS[f"{name}_train_pass"](_TINY, dtype, device)
-        launches = _launches(training)
-        recorded_s = time_of(lambda training=training: training.module(training.x))  # type: ignore[misc]
-        whole_s = time_of(training.run, training.reset)
-        logs["forward"].append(math.log(forward_s))
-        logs["train_forward"].append(math.log(recorded_s / launches["forward"]))
-        # The difference of two noisy times may vanish; a recorded call is the least it can cost.
-        backward_s = max(whole_s - recorded_s, recorded_s / 4) / launches["backward"]
-        logs["backward"].append(math.log(backward_s))
+    programs: list[TinyProgram] = []
+    for name, style, shape in _PROGRAMS:
+        programs += _program(name, style, shape, device, dtype, time_of)
     x = torch.ones(4, device=device, dtype=dtype)
     gradient_of = torch.ones(4, device=device, dtype=dtype, requires_grad=True)
     output, upstream = torch.exp(gradient_of), torch.ones_like(x)
     with torch.no_grad():
         bare_s = time_of(lambda: x + x)
-        alone_s, chained_s = time_of(lambda: _alone(x)), time_of(lambda: _chained(x))
+        step_s = 0.0
+        # On a CPU a call returns when it is done: the next never waits.
+        if device.type != "cpu":
+            alone_s, chained_s = time_of(lambda: _alone(x)), time_of(lambda: _chained(x))
+            step_s = max(chained_s - alone_s, 0.0) / _CHAIN
     return Overheads(
-        launch_s={phase: math.exp(sum(values) / len(values)) for phase, values in logs.items()},
-        step_s=max(chained_s - alone_s, 0.0) / _CHAIN,
+        programs=tuple(programs),
+        step_s=step_s,
         bare_s=bare_s,
         bare_backward_s=time_of(
             lambda: torch.autograd.grad(output, gradient_of, upstream, retain_graph=True)
         ),
+        fault_s_per_byte=_fault_s_per_byte(time_of) if device.type == "cpu" else 0.0,
     )
 
 
-def _launches(program: SmallProgram) -> dict[str, int]:
-    """Launches by phase, as the rules count them."""
+def _program(
+    name: str,
+    style: str,
+    shape: tuple[int, ...],
+    device: torch.device,
+    dtype: torch.dtype,
+    time_of: Callable[..., float],
+) -> list[TinyProgram]:
+    plain = PROGRAMS[f"{name}_pass"](shape, dtype, device)
+    with torch.no_grad():
+        ops = _priced(plain)["forward"]
+        found = [TinyProgram(style, "forward", ops, time_of(plain.run))]
+    training = PROGRAMS[f"{name}_train_pass"](shape, dtype, device)
+    priced = _priced(training)
+    outputs: list[Tensor] = []
+
+    def prepare() -> None:
+        training.reset()
+        outputs[:] = [training.module(training.x)]
+
+    recorded_s = time_of(lambda: training.module(training.x))
+    found.append(TinyProgram(style, "train_forward", priced["forward"], recorded_s))
+    backward_s = time_of(lambda: torch.autograd.backward(outputs.pop(), training.upstream), prepare)
+    return [*found, TinyProgram(style, "backward", priced["backward"], backward_s)]
+
+
+def _priced(program: SmallProgram) -> dict[str, tuple[PricedOp, ...]]:
+    """The operators of one pass by phase."""
     tracker = Tracker()
     for phase, action in program.stages():
         tracker.phase = phase
         with tracker:
             action()
+    tracker.close()
     program.reset()
-    counts = {"forward": 0, "backward": 0}
-    for record in tracker.ops:
-        cost = price(concrete_call(record, program.x.device.type)).cost
-        counts[record.phase] += 1 if cost is None else int(cost.launches)  # type: ignore[arg-type]
-    return counts
+    ops = price_records(tracker.ops, program.x.device.type)
+    return {
+        phase: tuple(op for op in ops if op.phase == phase) for phase in ("forward", "backward")
+    }
+
+
+def _fault_s_per_byte(time_of: Callable[..., float]) -> float:
+    kept = torch.empty(_FRESH_BYTES, dtype=torch.uint8)
+    warm_s = time_of(lambda: kept.fill_(1))
+    fresh_s = time_of(lambda: torch.empty(_FRESH_BYTES, dtype=torch.uint8).fill_(1))
+    return max(fresh_s - warm_s, 0.0) / _FRESH_BYTES
 
 
 def _alone(x: Tensor) -> None:

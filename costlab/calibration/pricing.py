@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from costlab.algebra import as_expr
 from costlab.derivation.totals import concrete_call, price
 from costlab.errors import DerivationError
-from costlab.formulas.record import CostClass, Group
+from costlab.formulas.record import CostClass, Group, Quantity
 from costlab.hardware.calibration_record import CalibrationRecord
 from costlab.hardware.machine import Machine
-from costlab.prediction.timing import time_of
+from costlab.prediction.timing import Times, time_of
 from costlab.trace.records import OpRecord
 
 # As many operands as a derived group keeps.
@@ -81,11 +82,22 @@ def price_records(records: Iterable[OpRecord], backend: str) -> tuple[PricedOp, 
     return tuple(priced)
 
 
-def predict_ops(ops: Iterable[PricedOp], record: CalibrationRecord, mode: str) -> float:
-    """Seconds that the time model expects of ``ops``, one after the other."""
-    cost_class = CostClass((), {}, tuple(op.group() for op in ops), ())
-    times = time_of(cost_class, {}, Machine.from_calibration(record), mode)
-    return float(times.total_s)
+def predict_ops(
+    ops: Iterable[PricedOp], record: CalibrationRecord, mode: str, peak_bytes: int | None = None
+) -> Times:
+    """What the time model expects of ``ops``, one after the other.
+
+    Args:
+        ops: operators of one pass.
+        record: the machine.
+        mode: mode of the pass.
+        peak_bytes: most bytes alive; None takes every call as if it ran alone.
+    """
+    counts = Counter(op.group() for op in ops)
+    groups = tuple(replace(group, calls=as_expr(count)) for group, count in counts.items())
+    # A calibrating process has freed blocks so large that its heap gives nothing back in a pass.
+    cost = {} if peak_bytes is None else {"peak_bytes": Quantity(as_expr(peak_bytes))}
+    return time_of(CostClass((), cost, groups, ()), {}, Machine.from_calibration(record), mode)
 
 
 def _integer(size: object) -> int:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from costlab.errors import InputError
 from costlab.i18n import _
 
+ROUNDS = 3  # how often every case is timed where there is time
 LEVELS = ("trial", "quickest", "quick", "full")
 SHAPED, BANDWIDTH, PASS = "shaped", "bandwidth", "pass"
 
@@ -28,6 +29,7 @@ class Case:
         kernel: the builder in ``kernels`` that makes the call.
         shape: dimensions, in the meaning the builder documents.
         held_out: whether it only checks the others.
+        rank: the lower, the sooner it is measured where time is short.
     """
 
     table: str
@@ -35,32 +37,58 @@ class Case:
     kernel: str
     shape: tuple[int, ...]
     held_out: bool = False
+    rank: int = 0
 
 
 # Per shaped kernel: (level from which on, shape), then shapes that are held out.
 _MATMUL = (
-    (0, (1, 32, 64, 64)), (0, (1, 128, 128, 128)), (0, (1, 512, 256, 256)),
-    (0, (1, 512, 512, 512)), (0, (1, 1024, 512, 2048)), (0, (1, 1024, 2048, 512)),
-    (0, (1, 1, 512, 512)), (0, (1, 2048, 64, 64)), (0, (1, 64, 4096, 64)),
+    (0, (1, 1, 8, 8)), (0, (1, 1, 8, 32)), (0, (1, 4, 8, 24)), (0, (2, 4, 4, 4)),
+    (0, (1, 2, 32, 64)), (0, (1, 4, 64, 16)), (0, (1, 8, 96, 256)), (0, (1, 32, 64, 64)),
+    (0, (1, 128, 128, 128)), (0, (1, 512, 256, 256)),
+    (0, (1, 512, 512, 512)), (0, (1, 1024, 512, 2048)), (0, (1, 1, 512, 512)),
+    (0, (1, 1, 64, 192)), (0, (1, 8, 256, 256)), (0, (1, 2048, 64, 64)), (0, (1, 64, 4096, 64)),
+    (0, (1, 1024, 1024, 256)), (0, (1, 32, 512, 2048)),
     (0, (16, 128, 64, 128)), (0, (16, 512, 64, 512)), (0, (16, 512, 512, 64)),
-    (0, (256, 64, 32, 64)), (0, (32, 1, 64, 512)),
-    (1, (1, 8, 512, 512)), (1, (1, 1, 1024, 4096)), (1, (1, 256, 1024, 1024)),
-    (1, (1, 2048, 1024, 1024)), (1, (1, 4096, 128, 128)), (1, (1, 128, 512, 8192)),
+    (0, (256, 64, 32, 64)), (0, (32, 1, 64, 512)), (0, (32, 1, 512, 64)), (0, (8, 16, 16, 16)),
+    (0, (4, 128, 1024, 16)), (0, (512, 16, 16, 16)), (0, (16, 16, 256, 16)),
+    (1, (1, 4, 32, 96)), (1, (1, 96, 2, 32)), (1, (1, 256, 8, 256)), (1, (1, 16, 64, 16)),
+    (1, (1, 1, 1024, 4096)), (1, (1, 4, 1024, 1024)), (1, (1, 256, 1024, 1024)),
+    (1, (1, 4096, 128, 128)), (1, (1, 128, 2048, 512)), (1, (1, 512, 16, 512)),
+    (1, (1, 1024, 32, 1024)), (1, (1, 16, 1024, 64)), (1, (1, 2048, 512, 32)),
     (1, (8, 1024, 64, 1024)), (1, (8, 1024, 1024, 64)), (1, (64, 64, 64, 64)),
-    (1, (512, 16, 32, 16)), (1, (64, 1, 512, 64)),
-    (2, (1, 4096, 1024, 4096)), (2, (1, 32, 2048, 2048)), (2, (4, 2048, 64, 2048)),
+    (1, (64, 1, 512, 64)), (1, (64, 16, 128, 16)), (1, (8, 256, 16, 256)), (1, (8, 256, 256, 16)),
+    (1, (4, 32, 512, 32)), (1, (4, 1, 2048, 64)), (1, (4, 1, 64, 2048)), (1, (1024, 32, 32, 64)),
+    (2, (1, 2048, 1024, 1024)), (2, (1, 4096, 512, 1024)), (2, (1, 32, 2048, 2048)),
+    (2, (1, 128, 512, 8192)), (2, (2, 512, 8, 512)),
+    (2, (256, 8, 8, 64)), (2, (2048, 16, 8, 16)), (2, (128, 1, 32, 1024)),
 )  # fmt: skip
 _MATMUL_HELD_OUT = ((0, (1, 300, 200, 520)), (0, (12, 200, 48, 200)), (1, (1, 900, 700, 300)),
                     (1, (1, 3, 700, 700)), (1, (24, 90, 90, 40)))  # fmt: skip
 _ATTENTION = (
-    (0, (16, 128, 128, 64)), (0, (16, 512, 512, 64)), (0, (8, 1024, 1024, 64)),
-    (0, (16, 1, 512, 64)), (0, (64, 64, 64, 32)),
+    (0, (2, 4, 4, 4)), (0, (2, 16, 16, 16)), (0, (16, 128, 128, 64)), (0, (16, 512, 512, 64)),
+    (0, (8, 1024, 1024, 64)), (0, (16, 1, 512, 64)), (0, (64, 64, 64, 32)),
+    (0, (4, 256, 256, 8)), (0, (256, 32, 96, 32)), (0, (128, 1, 128, 16)),
     (1, (4, 2048, 2048, 64)), (1, (16, 512, 512, 128)), (1, (16, 256, 256, 32)),
-    (1, (16, 1, 2048, 64)), (2, (2, 4096, 4096, 64)),
+    (1, (2, 1024, 1024, 16)), (1, (32, 16, 16, 64)), (1, (1, 128, 128, 64)),
+    (1, (8, 1, 2048, 128)), (1, (64, 1, 1024, 32)), (1, (16, 128, 384, 32)),
+    (1, (2048, 16, 48, 16)), (2, (16, 1, 4096, 64)), (2, (2, 4096, 4096, 64)),
+    (2, (32, 256, 256, 64)),
+)  # fmt: skip
+_ATTENTION_BACKWARD = (
+    (0, (2, 16, 16, 16)), (0, (16, 128, 128, 64)), (0, (16, 512, 512, 64)), (0, (4, 256, 256, 8)),
+    (1, (64, 32, 96, 32)), (1, (4, 1024, 1024, 32)), (1, (64, 64, 64, 32)),
 )  # fmt: skip
 _ATTENTION_HELD_OUT = ((0, (12, 300, 300, 48)), (1, (6, 700, 700, 64)))
-_RECURRENT = ((0, (16, 32, 64, 64)), (0, (16, 64, 256, 256)), (1, (32, 64, 128, 128)),
-              (1, (4, 128, 512, 512)), (1, (1, 64, 128, 128)))  # fmt: skip
+_RECURRENT = (
+    (0, (1, 1, 16, 16)), (0, (16, 32, 64, 64)), (0, (16, 64, 256, 256)), (0, (16, 1, 512, 512)),
+    (0, (2, 512, 32, 32)),
+    (1, (32, 64, 128, 128)), (1, (4, 128, 512, 512)), (1, (1, 64, 128, 128)),
+    (1, (1, 1, 1024, 1024)), (1, (32, 1, 128, 128)), (1, (2, 256, 64, 64)), (1, (8, 1024, 48, 48)),
+)  # fmt: skip
+_RECURRENT_BACKWARD = (
+    (0, (1, 4, 16, 16)), (0, (16, 32, 64, 64)), (0, (8, 64, 256, 256)), (0, (2, 512, 32, 32)),
+    (1, (32, 64, 128, 128)), (1, (2, 64, 128, 128)), (1, (8, 512, 48, 48)),
+)  # fmt: skip
 _RECURRENT_HELD_OUT = ((0, (12, 40, 160, 160)),)
 _CONVOLUTION = ((0, (4, 64, 64, 512, 3)), (0, (4, 256, 256, 512, 3)), (1, (4, 128, 128, 2048, 5)))
 _CONVOLUTION_HELD_OUT = ((1, (3, 96, 160, 700, 3)),)
@@ -69,18 +97,18 @@ _CONVOLUTION_HELD_OUT = ((1, (3, 96, 160, 700, 3)),)
 _SHAPED_KERNELS = (
     ("matmul", "matmul", 0, _MATMUL, _MATMUL_HELD_OUT),
     ("attention", "attention", 0, _ATTENTION, _ATTENTION_HELD_OUT),
-    ("attention_causal", "attention_causal", 1, _ATTENTION[:3], ()),
-    ("attention_backward", "attention_backward", 0, _ATTENTION[:3], _ATTENTION_HELD_OUT[:1]),
+    ("attention_causal", "attention_causal", 1, _ATTENTION[2:5], ()),
+    ("attention_backward", "attention_backward", 0, _ATTENTION_BACKWARD, _ATTENTION_HELD_OUT[:1]),
     ("recurrent", "lstm", 0, _RECURRENT, _RECURRENT_HELD_OUT),
-    ("recurrent_backward", "lstm_backward", 0, _RECURRENT[:2], ()),
+    ("recurrent_backward", "lstm_backward", 0, _RECURRENT_BACKWARD, ()),
     ("convolution", "convolution", 0, _CONVOLUTION, _CONVOLUTION_HELD_OUT),
     ("convolution_backward", "convolution_backward", 1, _CONVOLUTION[:2], ()),
 )
 
-# Elements of the largest operand: inside L1 or L2, inside L3, outside, and beyond 32 MiB, where
-# glibc returns memory to the system after every use.
+# Elements of the largest operand: next to no work, inside L1, L2 and L3, and outside.
 _ELEMENTS = (
-    (0, 2**12), (0, 2**18), (0, 2**20), (0, 5 * 2**20), (0, 9 * 2**20), (1, 2**15), (1, 2**21),
+    (0, 2**9), (0, 2**14), (0, 2**18), (0, 2**20), (0, 6 * 2**20),
+    (1, 2**12), (1, 2**16), (1, 5 * 2**19),
 )  # fmt: skip
 _LARGE = 2**20
 _ELEMENTS_HELD_OUT = 700_000
@@ -93,19 +121,22 @@ _BANDWIDTH_KERNELS = (
     ("aten.masked_fill", "masked_fill", 0), ("aten.where", "where", 1),
     ("aten.elu", "elu", 1), ("aten.softplus", "softplus", 1), ("aten.rsqrt", "rsqrt", 1),
     ("aten.pow", "pow", 1), ("aten.native_dropout", "dropout", 1),
-    ("aten.gelu_backward", "gelu_backward", 1),
+    ("aten.gelu_backward", "gelu_backward", 1), ("aten.elu_backward", "elu_backward", 1),
     ("softmax", "softmax", 0), ("aten._softmax_backward_data", "softmax_backward", 0),
+    ("aten.logsumexp", "logsumexp", 1),
     ("norm", "layer_norm", 0), ("aten.native_layer_norm_backward", "layer_norm_backward", 0),
     ("reduction", "sum", 0), ("aten.amax", "amax", 1), ("aten.cumsum", "cumsum", 1),
     ("copy", "clone", 0), ("aten.clone", "clone_heads", 0), ("aten.cat", "cat", 1),
-    ("aten.zeros", "zeros", 1), ("aten.fill_", "fill", 1),
+    ("aten.constant_pad_nd", "pad", 0),
+    ("aten.zeros", "zeros", 1), ("aten.fill", "fill", 1),
     ("gather", "index_select", 0), ("aten.gather", "gather", 1),
-    ("aten.scatter_add_", "scatter_add", 1), ("aten.index_put_", "index_put", 1),
+    ("aten.scatter", "scatter", 0), ("aten.scatter_add", "scatter_add", 1),
+    ("aten.index_put", "index_put", 1),
     ("sort", "sort", 0), ("aten.topk", "topk", 1), ("fft", "fft", 0),
 )  # fmt: skip
 # Measured beyond the caches at the quickest level too; the others are capped by their kind.
 _LARGE_KERNELS = frozenset({"add", "gelu", "softmax", "layer_norm", "sum", "clone", "index_select"})
-_SLOW_KERNELS = frozenset({"sort", "topk", "fft", "scatter_add", "index_put", "dropout"})
+_SLOW_KERNELS = frozenset({"sort", "topk", "fft", "scatter", "scatter_add", "index_put", "dropout"})
 _HELD_OUT_KERNELS = ("add", "gelu", "softmax", "layer_norm", "sum", "clone_heads", "index_select")
 
 _TRIAL_KERNELS = frozenset({"matmul", "add", "clone", "softmax", "block_pass", "scores_pass"})
@@ -116,14 +147,19 @@ _TRIAL_LIMITS = {SHAPED: 2**25, BANDWIDTH: 2**20, PASS: 2**20}
 _PASSES = (
     (0, "block_pass", (2, 96, 64, 4)), (0, "block_pass", (2, 384, 192, 4)),
     (0, "scores_pass", (2, 256, 128, 4)), (0, "block_train_pass", (2, 200, 128, 4)),
-    (0, "cell_loop_pass", (8, 40, 96, 1)),
+    (0, "cell_loop_pass", (8, 40, 96, 1)), (0, "gru_pass", (3, 50, 80, 1)),
+    (0, "cache_pass", (6, 500, 192, 6)), (0, "sorted_pass", (3, 260, 96, 4)),
+    (0, "gated_train_pass", (3, 150, 96, 1)), (0, "convolved_pass", (4, 300, 64, 1)),
     (1, "block_pass", (4, 700, 320, 8)), (1, "scores_pass", (2, 600, 128, 4)),
+    (1, "scores_train_pass", (3, 180, 144, 6)), (1, "gated_pass", (6, 700, 128, 1)),
     (1, "block_train_pass", (2, 500, 256, 4)), (1, "cell_loop_train_pass", (8, 60, 128, 1)),
+    (1, "gru_train_pass", (5, 40, 120, 1)), (1, "cache_pass", (2, 3000, 256, 8)),
+    (1, "sorted_train_pass", (2, 350, 128, 4)), (1, "convolved_train_pass", (2, 500, 96, 1)),
 )  # fmt: skip
 
 
 def cases(level: str) -> list[Case]:
-    """Every case of ``level``.
+    """Every case of ``level``, the most needed first.
 
     Raises:
         InputError: if there is no such level.
@@ -136,7 +172,7 @@ def cases(level: str) -> list[Case]:
             for case in _cases(0)
             if case.kernel in _TRIAL_KERNELS and math.prod(case.shape) <= _TRIAL_LIMITS[case.table]
         ]
-    return list(_cases(LEVELS.index(level) - 1))
+    return sorted(_cases(LEVELS.index(level) - 1), key=lambda case: case.rank)
 
 
 def _limit(kernel: str, depth: int) -> float:
@@ -152,18 +188,18 @@ def _cases(depth: int) -> Iterator[Case]:
             continue
         for rank, shape in shapes:
             if rank <= depth:
-                yield Case(SHAPED, name, kernel, shape)
+                yield Case(SHAPED, name, kernel, shape, rank=max(rank, start))
         for rank, shape in held_out:
             if rank <= depth:
-                yield Case(SHAPED, name, kernel, shape, held_out=True)
+                yield Case(SHAPED, name, kernel, shape, held_out=True, rank=max(rank, start))
     for name, kernel, start in _BANDWIDTH_KERNELS:
         if start > depth:
             continue
         for rank, elements in _ELEMENTS:
             if rank <= depth and elements <= _limit(kernel, depth):
-                yield Case(BANDWIDTH, name, kernel, (elements,))
+                yield Case(BANDWIDTH, name, kernel, (elements,), rank=max(rank, start))
         if kernel in _HELD_OUT_KERNELS:
-            yield Case(BANDWIDTH, name, kernel, (_ELEMENTS_HELD_OUT,), held_out=True)
+            yield Case(BANDWIDTH, name, kernel, (_ELEMENTS_HELD_OUT,), held_out=True, rank=start)
     for rank, kernel, shape in _PASSES:
         if rank <= depth:
-            yield Case(PASS, "pass", kernel, shape, held_out=True)
+            yield Case(PASS, "pass", kernel, shape, held_out=True, rank=rank)

@@ -1,8 +1,9 @@
 """The child process of a calibration: times every case in rounds and sends what it sees.
 
-``python -m costlab.calibration.worker`` reads one request on stdin and writes JSON lines:
-``"case"`` messages (the first round's with the operators of the case), one ``"overheads"``, and
-``"done"``; or ``"rejected"``, an error of CostLab's tree (there is no such device).
+``python -m costlab.calibration.worker`` reads one request on stdin and writes JSON lines: one
+``"overheads"``, ``"case"`` messages (the first of a case with its operators), and ``"done"``; or
+``"rejected"``, an error of CostLab's tree (there is no such device). It ends when all rounds are
+done or the request's seconds are over: a slow machine measures less.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Any
@@ -20,9 +22,10 @@ from costlab.calibration.gpu_suite import device_cases
 from costlab.calibration.kernels import Kernel, build
 from costlab.calibration.overheads import measure_overheads
 from costlab.calibration.pricing import price_records
-from costlab.calibration.suite import Case
+from costlab.calibration.suite import PASS, ROUNDS, Case
 from costlab.errors import CostLabError, DerivationError
 from costlab.measurement.backend import open_backend
+from costlab.measurement.memory import allocator_peak
 from costlab.measurement.preload import preload
 from costlab.measurement.timing import (
     Stopwatch,
@@ -34,16 +37,16 @@ from costlab.measurement.timing import (
 from costlab.measurement.worker import die_with_parent
 from costlab.trace.tracker import Tracker
 
-ROUNDS = 2
-_WINDOW_S = {"trial": 0.005, "quickest": 0.015, "quick": 0.03, "full": 0.2}
+_WINDOW_S = {"trial": 0.004, "quickest": 0.006, "quick": 0.015, "full": 0.04}
 
 
 def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -> None:
-    """Time all cases of ``request["level"]``, every second round backwards.
+    """Time the cases of ``request["level"]``, every second round backwards.
 
     A case that this device has no kernel or memory for, or an operator of which has no cost
     rule, is sent as "skipped" with the reason.
     """
+    end = time.monotonic() + request["seconds"]
     preload()
     torch.manual_seed(1)
     torch.set_num_threads(request["threads"])
@@ -51,22 +54,24 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
     stopwatch = _stopwatch(device, request["threads"])
     window_s = _WINDOW_S[request["level"]]
     plan = TimingPlan(
-        warmup_s=window_s, min_samples=3, min_time_s=window_s, max_time_s=8 * window_s
+        warmup_s=window_s / 2, min_samples=3, min_time_s=window_s, max_time_s=6 * window_s
     )
+    overheads = measure_overheads(device, getattr(torch, request["dtype"]), stopwatch, window_s)
+    send({"kind": "overheads", **asdict(overheads)})
     suite = list(enumerate(device_cases(request["level"], request["device"])))
     skipped: set[int] = set()
     for turn in range(ROUNDS):
         for index, case in suite if turn % 2 == 0 else reversed(suite):
             if index in skipped:
                 continue
+            if time.monotonic() > end:
+                break
             try:
                 message = _time(case, request, plan, stopwatch, with_ops=turn == 0)
             except (RuntimeError, MemoryError, DerivationError) as error:
                 skipped.add(index)
                 message = {"kind": "skipped", "reason": str(error).splitlines()[0][:300]}
             send({**message, "index": index, "turn": turn})
-    overheads = measure_overheads(device, getattr(torch, request["dtype"]), stopwatch, window_s)
-    send({"kind": "overheads", **asdict(overheads)})
     send({"kind": "done", "torch": torch.__version__})
 
 
@@ -78,10 +83,19 @@ def _time(
     with torch.set_grad_enabled(kernel.grad):
         if with_ops:
             message["ops"] = [asdict(op) for op in traced(kernel, request["device"])]
+            if case.table == PASS and request["device"] == "cpu":
+                message["peak_bytes"] = _peak_bytes(kernel)
         if kernel.between is not None:
             kernel.between()
         timing = time_process(kernel.action, plan, stopwatch, kernel.between)
     return {**message, "time_s": timing.median_s, "relative_iqr": timing.relative_iqr}
+
+
+def _peak_bytes(kernel: Kernel) -> int:
+    """Most bytes alive in one run of a whole program, those before it included."""
+    if kernel.between is not None:
+        kernel.between()
+    return kernel.held_bytes + allocator_peak(kernel.action)
 
 
 def traced(kernel: Kernel, device: str) -> Any:

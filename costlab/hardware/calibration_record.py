@@ -10,8 +10,6 @@ count (softmax, sort, fft, ...) have a byte rate only.
 from __future__ import annotations
 
 import json
-import math
-from bisect import bisect_right
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -33,11 +31,14 @@ SHAPES: Mapping[str, tuple[str, ...]] = {
     "recurrent": ("batch", "steps", "width in", "hidden width"),
 }
 PHASES = ("forward", "train_forward", "backward")
+# How a call is launched: one of a few operators of a layer, from a loop over steps in Python, or
+# from the loop of a recurrent layer in C++. Keys of ``launch_s`` are a style and a phase.
+STYLES = ("", "loop_", "fused_")
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """A rate over a size: straight lines between points in log-log, flat beyond the ends.
+    """A rate over a size, read by ``rates.CalibratedRates``.
 
     ``points`` are (size, rate), sizes ascending, both positive.
     """
@@ -48,17 +49,6 @@ class Curve:
         sizes = [size for size, _rate in self.points]
         if not sizes or sizes != sorted(set(sizes)) or min(map(min, self.points)) <= 0:
             raise ValueError("a curve needs positive points with ascending sizes")
-
-    def at(self, size: float) -> float:
-        """The rate at ``size``."""
-        index = bisect_right([x for x, _y in self.points], size)
-        if index == 0:
-            return self.points[0][1]
-        if index == len(self.points):
-            return self.points[-1][1]
-        (x0, y0), (x1, y1) = self.points[index - 1], self.points[index]
-        share = math.log(size / x0) / math.log(x1 / x0)
-        return y0 * math.pow(y1 / y0, share)
 
     @property
     def peak(self) -> float:
@@ -102,10 +92,17 @@ class CalibrationRecord:
         bandwidth: bytes per second over the bytes one call addresses (its working set; the
             breakpoints lie around the cache sizes), by kind and by operator packet ("aten.exp").
         launch_s: cost of a call that does nothing, by phase of ``PHASES``: "forward" (no_grad),
-            "train_forward" (autograd records it), "backward" (autograd runs it).
+            "train_forward" (autograd records it), "backward" (autograd runs it); with a prefix of
+            ``STYLES`` for calls in loops.
         step_s: what a call costs more when it needs the result of the one before.
         residuals: errors on shapes that were held out.
         spread: relative spread of the timings behind the rates (median over all of them).
+        fault_s_per_byte: what the first use of memory fresh from the system costs.
+        cold_share: share of its bytes that a call of a longer program does not find in the cache
+            level where it finds them alone.
+        program_factor: what the work of calls takes in whole programs over what it takes alone,
+            as the calibration's own programs show.
+        matrix_factor: the same of matrix products, attention, convolutions and recurrences.
     """
 
     device: str
@@ -123,6 +120,10 @@ class CalibrationRecord:
     spread: float = 0.0
     duration_s: float = 0.0
     notes: tuple[str, ...] = field(default_factory=tuple)
+    fault_s_per_byte: float = 0.0
+    cold_share: float = 0.0
+    program_factor: float = 1.0
+    matrix_factor: float = 1.0
 
     @property
     def identity(self) -> tuple[str, str, int, str, tuple[tuple[str, str], ...]]:
@@ -134,43 +135,6 @@ class CalibrationRecord:
     def peak_flop_per_s(self) -> float:
         """The best matmul rate that was measured."""
         return max(rate.flop_per_s for rate in self.shaped["matmul"])
-
-    def flop_per_s(self, name: str, shape: tuple[float, ...]) -> float | None:
-        """Dense FLOP rate of a call; None where ``name`` has a byte rate only.
-
-        Rates of near shapes count more: weights fall with the fourth power of the distance between
-        the logarithms of the dimensions.
-
-        Args:
-            name: a key of ``shaped``; a suffixed name that was not measured takes its stem's.
-            shape: dimensions as in ``SHAPES``.
-        """
-        rates = self.shaped.get(name) or self.shaped.get(name.partition("_")[0])
-        if not rates:
-            return None
-        weights, logs = 0.0, 0.0
-        for rate in rates:
-            distance = sum(
-                math.log2(max(x, 1) / y) ** 2 for x, y in zip(shape, rate.shape, strict=True)
-            )
-            if distance == 0:
-                return rate.flop_per_s
-            # The fourth power of the distance: a table point two doublings away hardly counts.
-            weights += distance**-2
-            logs += distance**-2 * math.log(rate.flop_per_s)
-        return math.exp(logs / weights)
-
-    def bytes_per_s(self, op: str, kind: str, size_bytes: float) -> float | None:
-        """Bandwidth of a call, from the operator's own curve, else its kind's, else None.
-
-        Args:
-            op: full or packet name ("aten.exp.default", "aten.exp").
-            kind: a kind of ``KINDS``.
-            size_bytes: bytes read and written by the call.
-        """
-        packet = ".".join(op.split(".")[:2])
-        curve = self.bandwidth.get(packet) or self.bandwidth.get(kind)
-        return curve.at(size_bytes) if curve else None
 
     def to_json(self) -> dict[str, Any]:
         """Plain data with its schema."""

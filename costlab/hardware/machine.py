@@ -29,11 +29,16 @@ class Machine:
 
     Attributes:
         basis: "calibrated" or "datasheet bound" (then every time is a lower bound).
-        launch_s: cost of an empty call by phase ("forward", "train_forward", "backward").
+        launch_s: cost of an empty call by phase ("forward", "train_forward", "backward"), with
+            "loop_" or "fused_" before it for calls of a loop over steps.
         step_s: what a call costs more when it waits for the result of the one before.
         spread: measured over predicted time, (low, high), by kind; "" is for all others.
         width: how many hands work at once: threads of a CPU, multiprocessors of a GPU.
         capacity_bytes: memory; None where unknown.
+        fault_s_per_byte: what the first use of memory fresh from the system costs.
+        cold_share: share of its bytes that a call finds where the whole program's bytes lie.
+        program_factor: what the work of a call takes in a program, over what it takes alone.
+        matrix_factor: the same of matrix products, attention, convolutions and recurrences.
     """
 
     name: str
@@ -49,6 +54,10 @@ class Machine:
     spread: Mapping[str, Spread] = field(default_factory=dict)
     capacity_bytes: float | None = None
     assumptions: tuple[str, ...] = ()
+    fault_s_per_byte: float = 0.0
+    cold_share: float = 0.0
+    program_factor: float = 1.0
+    matrix_factor: float = 1.0
 
     @classmethod
     def from_calibration(cls, record: CalibrationRecord) -> Machine:
@@ -71,6 +80,10 @@ class Machine:
             width=record.threads,
             spread=spread_from_residuals(record.residuals, record.spread),
             capacity_bytes=None if cuda else float(memory),
+            fault_s_per_byte=record.fault_s_per_byte,
+            cold_share=record.cold_share,
+            program_factor=record.program_factor,
+            matrix_factor=record.matrix_factor,
             assumptions=(
                 _("rates measured on {date}, level {level}, {threads} thread(s)").format(
                     date=record.date[:10], level=record.level, threads=record.threads
@@ -110,11 +123,20 @@ class Machine:
             ),
         )
 
-    def launch(self, phase: str, mode: str) -> float:
-        """Seconds that an empty call costs in ``phase`` of a run in ``mode``."""
+    def launch(self, phase: str, mode: str, style: str = "") -> float:
+        """Seconds that an empty call costs in ``phase`` of a run in ``mode``.
+
+        Args:
+            phase: "forward" or "backward".
+            mode: "train" records its forward phase.
+            style: "", "loop_" or "fused_", see ``calibration_record.STYLES``.
+        """
         if phase == "forward" and mode == "train":
             phase = "train_forward"
-        return self.launch_s.get(phase, self.launch_s.get("forward", 0.0))
+        for key in (style + phase, phase, style + "forward", "forward"):
+            if key in self.launch_s:
+                return self.launch_s[key]
+        return 0.0
 
     def has_shapes(self, kind: str) -> bool:
         """Whether arithmetic of ``kind`` has rates that depend on the shape."""
@@ -134,7 +156,8 @@ def spread_from_residuals(residuals: Sequence[Residual], noise: float = 0.0) -> 
 
     Args:
         residuals: held-out cases; the name of a whole pass is "pass".
-        noise: relative spread of the timings themselves, which widens every interval.
+        noise: relative spread of the timings themselves, which widens the intervals that come
+            from single kernels; the errors of whole passes have it in them.
     """
     ratios: dict[str, list[float]] = {}
     for residual in residuals:
@@ -143,7 +166,7 @@ def spread_from_residuals(residuals: Sequence[Residual], noise: float = 0.0) -> 
         ratios.setdefault(kind, []).append(ratio)
     passes = ratios.pop(_PASS, [])
     if len(passes) >= _ENOUGH_PASSES:
-        return {"": _interval(passes, noise)}
+        return {"": _interval(passes, 0.0)}
     everything = [ratio for values in ratios.values() for ratio in values] + passes
     if not everything:
         return {}

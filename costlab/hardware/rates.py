@@ -6,7 +6,7 @@ Everything takes and returns numpy arrays (or plain floats), so that a curve or 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from costlab.hardware.calibration_record import CalibrationRecord, Curve
 from costlab.hardware.profile import DeviceProfile
+from costlab.hardware.surface import Surface
 
 Array = NDArray[np.float64]
 MATRIX_KINDS = frozenset({"matmul", "attention", "convolution", "recurrent"})
@@ -49,30 +50,27 @@ class CalibratedRates:
             return None
         if len(shape) != len(rates[0].shape):
             return self.record.peak_flop_per_s if name == "matmul" else None
-        sizes = np.array([rate.shape for rate in rates], dtype=float)
-        logs = np.log([rate.flop_per_s for rate in rates])
-        wanted = [np.log2(np.maximum(np.asarray(x, dtype=float), 1.0)) for x in shape]
-        extent = np.broadcast_shapes(*(x.shape for x in wanted))
-        distance = np.zeros((len(rates), *extent))
-        for axis, x in enumerate(wanted):
-            known = np.log2(sizes[:, axis]).reshape(-1, *[1] * len(extent))
-            distance += (x - known) ** 2
-        # A hit on a measured shape takes its rate: the weight 1e24 drowns every other.
-        weight = 1.0 / np.square(np.maximum(distance, 1e-12))
-        mean = np.tensordot(logs, weight, axes=(0, 0)) / weight.sum(axis=0)
-        return np.asarray(np.exp(mean))
+        key = name if self.record.shaped.get(name) else name.partition("_")[0]
+        return self._surfaces[key].at(shape)
+
+    @cached_property
+    def _surfaces(self) -> dict[str, Surface]:
+        return {name: Surface.through(rates) for name, rates in self.record.shaped.items() if rates}
 
     def has_shapes(self, kind: str) -> bool:
         return kind in self.record.shaped
 
     def bytes_per_s(self, op: str, kind: str, size_bytes: Any) -> Array | float | None:
-        packet = ".".join(op.split(".")[:2])
+        # An operator in place runs the kernel of the one that is not.
+        packet = ".".join(op.split(".")[:2]).rstrip("_")
         curve = self.record.bandwidth.get(packet) or self.record.bandwidth.get(kind)
         if curve is None:
             return None
         sizes, rates = _logs(curve)
         wanted = np.log(np.maximum(np.asarray(size_bytes, dtype=float), 1.0))
-        return np.asarray(np.exp(np.interp(wanted, sizes, rates)))
+        # Below the smallest size a call takes as long as there: its work is the call itself.
+        below = np.minimum(wanted - sizes[0], 0.0)
+        return np.asarray(np.exp(np.interp(wanted, sizes, rates) + below))
 
 
 @lru_cache(maxsize=256)

@@ -76,6 +76,12 @@ class Backend(Protocol):
     def synchronize(self) -> None:
         """Wait for all work issued so far."""
 
+    def retries(self) -> int | None:
+        """Times the allocator had to free its cache and ask again since the process began.
+
+        A pass in which this grows says nothing about time. None where it is not counted.
+        """
+
     def peaks(self, action: Action, before_bytes: int) -> MemoryPeaks:
         """The peaks of one call of ``action``, whose result lives until the call's peak is read.
 

@@ -45,6 +45,9 @@ class CpuBackend:
     def synchronize(self) -> None:
         """Nothing: a call on the CPU has ended when it returns."""
 
+    def retries(self) -> None:
+        """None: the CPU's allocator keeps no cache that it could free."""
+
     def peaks(self, action: Action, before_bytes: int) -> MemoryPeaks:
         """Allocator events of one call on top of ``before_bytes``."""
         return MemoryPeaks(before_bytes + allocator_peak(action))

@@ -111,10 +111,7 @@ class CudaBackend:
         self.cuda.synchronize(self.device)
 
     def retries(self) -> int:
-        """Times the allocator had to free its cache, or found nothing, since the process began.
-
-        A pass in which this grows says nothing about time.
-        """
+        """Times the allocator had to free its cache, or found nothing even then."""
         stats = self.cuda.memory_stats(self.device)
         return int(stats.get("num_alloc_retries", 0)) + int(stats.get("num_ooms", 0))
 

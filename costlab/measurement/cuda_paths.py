@@ -68,7 +68,7 @@ def time_path(
     """
     if path not in PATHS:
         raise InputError(_("unknown way of timing"), given=path, allowed=", ".join(PATHS))
-    retries = _retries(backend)
+    retries = backend.retries()
     if path in ("held", "graph"):
         if not isinstance(backend, CudaBackend):
             reason = _("the CPU issues the work and does it: there is nothing to take apart")
@@ -87,12 +87,8 @@ def time_path(
     return PathTimes(path, median(device), median(host), tuple(device), grown)
 
 
-def _retries(backend: Backend) -> int | None:
-    return backend.retries() if isinstance(backend, CudaBackend) else None
-
-
 def _since(backend: Backend, before: int | None) -> int | None:
-    now = _retries(backend)
+    now = backend.retries()
     return None if now is None or before is None else now - before
 
 

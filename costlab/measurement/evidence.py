@@ -18,14 +18,16 @@ from costlab.measurement.watch import Observation
 class Evidence:
     """Timings, what was seen beside each of them, memory, and the failure that ended it.
 
-    ``checks`` are what each timed process saw of its answers; ``flags`` and ``reasons`` are
-    those known before judging.
+    ``checks`` are what each timed process saw of its answers, ``retries`` how often the device's
+    allocator had to free its cache meanwhile; ``flags`` and ``reasons`` are those known before
+    judging.
     """
 
     timings: list[ProcessTiming] = field(default_factory=list)
     observations: list[Observation] = field(default_factory=list)
     checks: list[ResultCheck] = field(default_factory=list)
     sound: bool = True
+    retries: int = 0
     memory: dict[str, Any] = field(default_factory=dict)
     energy: EnergyResult | None = None
     failure: Outcome | None = None
@@ -54,4 +56,5 @@ class Evidence:
         """Take in what one timed process sent."""
         self.timings.append(timing)
         self.sound = self.sound and message["sound"]
+        self.retries += message.get("retries", 0)
         self.checks.append(ResultCheck.from_json(message["check"]))

@@ -47,7 +47,9 @@ def judge(spec: PointSpec, evidence: Evidence, cpus: int) -> Verdict:
 
     Noisy is a point whose interval reaches more than 10 % to each side of the median, or that has
     fewer than three process medians because the budget ended. A failure after the first process
-    is named in the flags and does not take away what was measured.
+    is named in the flags and does not take away what was measured. A device's memory that ran short
+    while it was timed leaves no time ("oom"), since freeing the allocator's cache takes longer
+    than most calls.
 
     Flags: "interference" (others ran on the CPUs), "drift" (later samples differ from earlier),
     "few_processes", "not_a_number" (an output holds NaN), "allocation_retries" (CUDA's allocator
@@ -68,6 +70,12 @@ def judge(spec: PointSpec, evidence: Evidence, cpus: int) -> Verdict:
             names += ["peak_bytes", "rss_peak_bytes", "device_bytes"]
         reasons.update(dict.fromkeys(names, failure.reason))
         return Verdict(failure.status, None, None, (), reasons)
+    if evidence.retries:
+        why = _("memory ran short: the allocator freed its cache {count} times while it was timed")
+        reasons.update(
+            dict.fromkeys(("time_s", "time_interval_s"), why.format(count=evidence.retries))
+        )
+        return Verdict("oom", None, None, ("allocation_retries",), reasons)
     centre = median(evidence.medians)
     interval = repeat_interval(evidence.medians)
     flags = _flags(spec, evidence, cpus)

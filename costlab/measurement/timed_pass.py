@@ -49,6 +49,7 @@ def timed_pass(
     first_call_s = watch(first, 1)
     sound, before = first.is_sound(), first.signature()
     watch.host_shares.clear()
+    retries = backend.retries()
     timing = time_process(
         runnable.run,
         plan,
@@ -57,6 +58,7 @@ def timed_pass(
         backend.make_cold if plan.cold_samples else None,
         timer_s,
     )
+    grown = (backend.retries() or 0) - (retries or 0)
     host_s = timing.median_s * fmean(watch.host_shares)
     last = _Answer(runnable)
     last()
@@ -73,6 +75,7 @@ def timed_pass(
         "check": asdict(check),
         "profiled": profiled,
         "timer_s": timer_s,
+        "retries": grown,
     }
 
 

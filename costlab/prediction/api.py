@@ -44,9 +44,10 @@ def predict(
         >>> predict("full_attention", {"b": 1, "n": 4096, "d": 512}, "L4").limiter  # doctest: +SKIP
         'compute'
     """
-    derivation = _derivation(program, mode, dtype)
     if isinstance(machine, str):
-        machine = Machine.from_profile(load_profile(machine), derivation.dtype)
+        known = program.dtype if isinstance(program, Derivation) else dtype
+        machine = Machine.from_profile(load_profile(machine), known)
+    derivation = _derivation(program, mode, dtype, machine.backend)
     threads = machine.threads if threads is None else threads
     full = complete_sizes(derivation, sizes)
     cost_class = select_class(derivation, full)
@@ -95,16 +96,18 @@ def to_json(predictions: list[Prediction]) -> dict[str, Any]:
     return {"schema": SCHEMA, "points": [prediction.to_json() for prediction in predictions]}
 
 
-def _derivation(program: str | Derivation, mode: str, dtype: str) -> Derivation:
+def _derivation(program: str | Derivation, mode: str, dtype: str, backend: str) -> Derivation:
+    """The formulas of ``backend``; the CPU's for a backend that has none of its own."""
     if isinstance(program, Derivation):
         return program
     from costlab.formulas.store import available, load, names
 
-    if program in names() and f"{mode}-cpu-{dtype}" in available(program):
-        return load(program, mode, dtype)
+    backend = "cuda" if backend == "cuda" else "cpu"
+    if program in names() and f"{mode}-{backend}-{dtype}" in available(program):
+        return load(program, mode, dtype, backend)
     from costlab.derivation.api import derive
 
-    return derive(program, mode=mode, dtype=dtype)
+    return derive(program, mode=mode, dtype=dtype, backend=backend)
 
 
 def _exact(cost_class: CostClass, quantity: str, values: Mapping[str, int]) -> int | None:

@@ -1,7 +1,9 @@
 """Time of a program on a machine: a sum over its operator classes.
 
 ``sum(calls * max(flop / rate, bytes / bandwidth)) + launches * t_launch + steps * t_step``, where
-rate and bandwidth depend on the operator class and its shape.
+rate and bandwidth depend on the operator class and its shape, bandwidth also on the cache level:
+of its bytes a call finds a measured share only where the bytes of the whole program lie. Memory
+that comes fresh from the system costs a time of its own.
 """
 
 from __future__ import annotations
@@ -18,11 +20,20 @@ from costlab.algebra import Size
 from costlab.formulas.evaluate import evaluate, evaluate_together
 from costlab.formulas.record import CostClass, Group
 from costlab.hardware.machine import DATASHEET, Machine
+from costlab.hardware.rates import MATRIX_KINDS
+from costlab.prediction.memory_state import footprint_bytes, fresh_bytes
 from costlab.prediction.shapes import rate_name, rate_shape
 
 LIMITERS = ("compute", "memory", "launch", "latency")
 _ALIASES = {"pointwise": "elementwise"}
 _FALLBACK = "copy"
+# A class that runs this often is the body of a loop over steps.
+_LOOP_CALLS = 16
+# Activations that torch's recurrent layers apply in place, once per step and recurrent product;
+# a cell that a module calls has two products per step.
+_GATES = frozenset({"aten.tanh_.default", "aten.relu_.default"})
+# On a CPU addmm copies its bias into the result before it multiplies.
+BIAS_COPY = "aten.addmm.default"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +95,14 @@ def time_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, 
     parts: list[GroupTime] = []
     sizes = _sizes(cost_class.groups)
     found = iter(evaluate_together(tuple(chain.from_iterable(sizes)), values))
+    run = _Run(
+        machine,
+        mode,
+        fused=_runs_fused(cost_class.groups),
+        footprint=footprint_bytes(cost_class, values) if machine.cold_share else 0.0,
+    )
     for group, own in zip(cost_class.groups, sizes, strict=True):
-        part = _time_of_group(group, list(islice(found, len(own))), machine, mode)
+        part = _time_of_group(group, list(islice(found, len(own))), run)
         arithmetic_decides = part.compute_s >= part.memory_s
         compute = compute + np.where(arithmetic_decides, part.work_s, 0.0)
         memory = memory + np.where(arithmetic_decides, 0.0, part.work_s)
@@ -94,12 +111,58 @@ def time_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, 
         low = low + (part.work_s + part.launch_s) * best
         high = high + (part.work_s + part.launch_s) * worst
         parts.append(part)
+    if machine.fault_s_per_byte:
+        fresh = fresh_bytes(cost_class, values, mode)
+        memory = memory + fresh.expected * machine.fault_s_per_byte
+        low = low + fresh.least * machine.fault_s_per_byte
+        high = high + fresh.most * machine.fault_s_per_byte
     steps = cost_class.cost.get("steps")
     count = evaluate(steps.expr, values) if steps is not None and steps.expr is not None else 0.0
     latency = count * machine.step_s
     best, worst = machine.spread_of("")
     high = np.inf if machine.basis == DATASHEET else high + latency * worst
     return Times(compute, memory, launch, latency, low + latency * best, high, tuple(parts))
+
+
+@lru_cache(maxsize=512)
+def _runs_fused(groups: tuple[Group, ...]) -> bool:
+    """Whether a recurrent layer of torch's C++ runs the steps."""
+    gates = {group.calls for group in groups if group.op in _GATES}
+    return any(group.op == BIAS_COPY and group.calls in gates for group in groups)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """What the calls of one pass share."""
+
+    machine: Machine
+    mode: str
+    fused: bool
+    footprint: Any
+
+    def launch_s(self, group: Group, calls: Any) -> Any:
+        """Seconds that one launch costs; ``calls`` tells a loop over steps."""
+        within = self.machine.launch(group.phase, self.mode, "fused_")
+        copies = group.op == BIAS_COPY and "fused_forward" in self.machine.launch_s
+        extra = within if copies and self.machine.backend == "cpu" else 0.0
+        if self.fused:
+            return within + extra
+        single = self.machine.launch(group.phase, self.mode)
+        loop = self.machine.launch(group.phase, self.mode, "loop_")
+        chosen = single if loop == single else np.where(calls >= _LOOP_CALLS, loop, single)
+        return chosen + extra
+
+    def seconds_per_byte(self, op: str, kind: str, size: Any) -> Any:
+        """Seconds per byte of a call that addresses ``size`` bytes; None without a bandwidth."""
+        alone: Any = self.machine.rates.bytes_per_s(op, kind, size)
+        if alone is None:
+            return None
+        share = self.machine.cold_share
+        if not share:
+            return 1 / alone
+        level = np.maximum(size, self.footprint)
+        below: Any = self.machine.rates.bytes_per_s(op, kind, level)
+        return (1 - share) / alone + share * np.maximum(1 / below, 1 / alone)
 
 
 def unrated_kinds(cost_class: CostClass, machine: Machine) -> tuple[str, ...]:
@@ -120,20 +183,22 @@ def _sizes(groups: tuple[Group, ...]) -> tuple[tuple[Size, ...], ...]:
     return tuple((g.calls, g.flop, g.bytes, g.launches, *rate_shape(g)) for g in groups)
 
 
-def _time_of_group(group: Group, sizes: Sequence[Any], machine: Machine, mode: str) -> GroupTime:
+def _time_of_group(group: Group, sizes: Sequence[Any], run: _Run) -> GroupTime:
     calls, flop, size, launches, *shape = sizes
-    rate = machine.rates.flop_per_s(rate_name(group), tuple(shape))
+    rate = run.machine.rates.flop_per_s(rate_name(group), tuple(shape))
     kind = _ALIASES.get(group.kind, group.kind)
-    bandwidth = machine.rates.bytes_per_s(group.op, kind, size)
-    if bandwidth is None and rate is None:
-        bandwidth = machine.rates.bytes_per_s("", _FALLBACK, size)
-    compute = calls * flop / rate if rate is not None else calls * 0.0
-    memory = calls * size / bandwidth if bandwidth is not None else calls * 0.0
+    per_byte = run.seconds_per_byte(group.op, kind, size)
+    if per_byte is None and rate is None:
+        per_byte = run.seconds_per_byte("", _FALLBACK, size)
+    matrix = group.kind in MATRIX_KINDS
+    count = calls * (run.machine.matrix_factor if matrix else run.machine.program_factor)
+    compute = count * flop / rate if rate is not None else count * 0.0
+    memory = count * size * per_byte if per_byte is not None else count * 0.0
     return GroupTime(
         group=group,
         calls=calls,
         compute_s=compute,
         memory_s=memory,
         work_s=np.maximum(compute, memory),
-        launch_s=calls * launches * machine.launch(group.phase, mode),
+        launch_s=calls * launches * run.launch_s(group, calls),
     )

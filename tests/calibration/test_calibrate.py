@@ -14,7 +14,13 @@ from costlab.calibration.api import calibrate
 from costlab.calibration.records import folder, load_latest, records, save, staleness
 from costlab.devices import fingerprint
 from costlab.errors import InputError, MeasurementError
-from costlab.hardware.calibration_record import CalibrationRecord, Curve, ShapedRate
+from costlab.hardware.calibration_record import (
+    PHASES,
+    STYLES,
+    CalibrationRecord,
+    Curve,
+    ShapedRate,
+)
 
 
 @pytest.fixture(autouse=True)
@@ -40,7 +46,9 @@ def test_a_calibration_measures_and_keeps_its_record() -> None:
 
     assert load_latest() == record
     assert record.notes == ()
-    assert set(record.launch_s) == {"forward", "train_forward", "backward"}
+    assert set(record.launch_s) == {style + phase for style in STYLES for phase in PHASES}
+    assert record.fault_s_per_byte >= 0
+    assert 0 <= record.cold_share <= 1
     assert all(0 < seconds < 1 for seconds in record.launch_s.values())
     assert record.peak_flop_per_s > 1e8
     assert {"elementwise", "copy", "softmax"} <= set(record.bandwidth)

@@ -6,11 +6,19 @@ import dataclasses
 
 import pytest
 
-from costlab.calibration.fit import TimedCase, errors_by_name, tables, with_residuals
+from costlab.calibration.fit import (
+    errors_by_name,
+    launch_costs,
+    tables,
+    with_program_state,
+    with_residuals,
+)
 from costlab.calibration.pricing import PricedOp, predict_ops
-from costlab.calibration.suite import BANDWIDTH, SHAPED, Case
+from costlab.calibration.suite import BANDWIDTH, PASS, SHAPED, Case
+from costlab.calibration.timings import TimedCase, TinyProgram
 from costlab.devices import fingerprint
 from costlab.hardware.calibration_record import CalibrationRecord, Residual
+from costlab.hardware.rates import CalibratedRates
 
 _BARE_S = 1e-6
 _FLOP_PER_S = 5e10
@@ -23,7 +31,9 @@ def _matmul(m: int, k: int, n: int, *, held_out: bool = False) -> TimedCase:
                   ((m, k), (k, n)))  # fmt: skip
     time_s = _BARE_S + flop / _FLOP_PER_S
     return TimedCase(
-        Case(SHAPED, "matmul", "matmul", (1, m, k, n), held_out), (op,), (2 * time_s, time_s)
+        Case(SHAPED, "matmul", "matmul", (1, m, k, n), held_out),
+        (op,),
+        (2 * time_s, time_s / 2, time_s),
     )
 
 
@@ -44,14 +54,18 @@ def _record(timed: list[TimedCase]) -> CalibrationRecord:
     )  # fmt: skip
 
 
+def _bandwidth(record: CalibrationRecord, op: str, size: float) -> object:
+    return CalibratedRates(record).bytes_per_s(op, "elementwise", size)
+
+
 _TIMED = [_matmul(64, 96, 32), _matmul(640, 96, 320), _addition(1000), _addition(10**6)]
 
 
-def test_the_quickest_round_without_the_bare_call_gives_the_rate() -> None:
+def test_the_median_round_without_the_bare_call_gives_the_rate() -> None:
     record = _record(_TIMED)
 
     assert [rate.flop_per_s for rate in record.shaped["matmul"]] == pytest.approx([_FLOP_PER_S] * 2)
-    assert record.bytes_per_s("aten.sub.Tensor", "elementwise", 5e5) == pytest.approx(_BYTES_PER_S)
+    assert _bandwidth(record, "aten.sub.Tensor", 5e5) == pytest.approx(_BYTES_PER_S)
 
 
 def test_held_out_cases_give_no_rate_but_an_error() -> None:
@@ -74,7 +88,7 @@ def test_a_wrong_rate_shows_in_the_residual() -> None:
 def test_spread_is_the_median_over_cases_of_slow_over_quick_rounds() -> None:
     record = with_residuals(_record(_TIMED), [_matmul(9, 9, 9), _matmul(8, 8, 8), _addition(7)])
 
-    assert record.spread == pytest.approx(1.0)
+    assert record.spread == pytest.approx(3.0)
 
 
 def test_a_curve_that_ends_in_the_caches_is_capped_by_the_largest_addition() -> None:
@@ -84,8 +98,8 @@ def test_a_curve_that_ends_in_the_caches_is_capped_by_the_largest_addition() -> 
     )
     record = _record([*_TIMED, fast])
 
-    assert record.bytes_per_s("aten.quick", "elementwise", 1e6) == pytest.approx(1.2e6 / 1e-5)
-    assert record.bytes_per_s("aten.quick", "elementwise", 1e9) == pytest.approx(_BYTES_PER_S)
+    assert _bandwidth(record, "aten.quick", 1.2e6) == pytest.approx(1.2e6 / 1e-5)
+    assert _bandwidth(record, "aten.quick", 1e9) == pytest.approx(_BYTES_PER_S)
 
 
 def test_work_is_never_taken_to_be_nothing() -> None:
@@ -98,12 +112,68 @@ def test_work_is_never_taken_to_be_nothing() -> None:
 def test_predicted_time_adds_work_and_launches() -> None:
     ops = [op for item in _TIMED for op in item.ops]
 
-    assert predict_ops(ops, _record(_TIMED), "forward") == pytest.approx(
-        sum(item.time_s for item in _TIMED)
-    )
+    times = predict_ops(ops, _record(_TIMED), "forward")
+
+    assert float(times.total_s) == pytest.approx(sum(item.time_s for item in _TIMED), rel=0.02)
+    assert float(times.launch_s) == pytest.approx(len(_TIMED) * _BARE_S)
 
 
 def test_errors_by_name_are_medians_of_absolute_errors() -> None:
     residuals = [Residual("a", "", 1.1, 1.0), Residual("a", "", 0.7, 1.0), Residual("b", "", 2, 1)]
 
     assert errors_by_name(residuals) == pytest.approx({"a": 0.2, "b": 1.0})
+
+
+def _tiny(style: str, launches: int, cost_s: float, *, copies: int = 0) -> TinyProgram:
+    """Calls without work; a copied bias costs 2e-7 s, a launch of a recurrent layer."""
+    names = ["aten.addmm.default"] * copies + ["aten.relu.default"] * (launches - copies)
+    ops = tuple(PricedOp(name, "elementwise", "forward", 0, 0, 1, ()) for name in names)
+    return TinyProgram(style, "forward", ops, launches * cost_s + copies * 2e-7)
+
+
+def test_launches_cost_what_tiny_programs_take() -> None:
+    programs = [
+        _tiny("", 10, 2e-6, copies=4), _tiny("", 5, 8e-6), _tiny("loop_", 50, 1e-6, copies=10),
+        _tiny("fused_", 100, 2e-7, copies=10),
+    ]  # fmt: skip
+
+    costs = launch_costs(programs, _record(_TIMED))
+
+    assert costs == pytest.approx({"forward": 4e-6, "loop_forward": 1e-6, "fused_forward": 2e-7})
+
+
+def _pass(elements: int, factor: float) -> TimedCase:
+    """A program of one addition, the work of which takes ``factor`` as long as alone."""
+    item = _addition(elements)
+    case = Case(PASS, "pass", "block_pass", (elements,), held_out=True)
+    times_s = tuple(_BARE_S + factor * (time_s - _BARE_S) for time_s in item.times_s)
+    return dataclasses.replace(item, case=case, times_s=times_s, peak_bytes=12 * elements)
+
+
+def test_programs_tell_what_calls_take_within_them() -> None:
+    timed = [*_TIMED, *(_pass(elements, 1.3) for elements in (2000, 30_000, 500_000))]
+
+    record = with_residuals(with_program_state(_record(timed), timed), timed)
+
+    # The factors that are tried are 5 % apart.
+    assert record.program_factor == pytest.approx(1.3, rel=0.03)
+    assert record.matrix_factor == pytest.approx(1.0, rel=0.03)
+    assert [r.relative_error for r in record.residuals] == pytest.approx([0.0] * 3, abs=0.03)
+
+
+def test_programs_that_find_their_bytes_further_out_have_a_cold_share() -> None:
+    """Bytes cost twice as much at the largest size; the programs as much as if all lay there."""
+    large = _addition(10**6)
+    large = dataclasses.replace(large, times_s=(_BARE_S + 2 * large.ops[0].bytes / _BYTES_PER_S,))
+    programs = []
+    for elements, share in ((100_000, 1.0), (50_000, 1.0), (10**6, 0.0)):
+        item = _pass(elements, 1.0)
+        cold_s = _BARE_S + 2 * item.ops[0].bytes / _BYTES_PER_S
+        peak = 12_000_000 if share else 12 * elements
+        programs.append(dataclasses.replace(item, times_s=(cold_s,), peak_bytes=peak))
+    timed = [_addition(1000), _addition(200_000), large, *programs]
+
+    record = with_program_state(_record(timed), timed)
+
+    assert record.cold_share == 1.0
+    assert record.program_factor == pytest.approx(1.0, rel=0.03)

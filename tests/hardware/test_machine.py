@@ -1,55 +1,17 @@
-"""A machine's array rates against the record's own scalar ones, spreads, and bounds."""
+"""Launch costs, spreads, and bounds."""
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import random
 
-import numpy as np
 import pytest
 
-from costlab.hardware.calibration_record import Residual
+from costlab.hardware.calibration_record import STYLES, Residual
 from costlab.hardware.catalogue import load_profile
 from costlab.hardware.machine import Machine, spread_from_residuals
 from tests.hardware.records import calibration
-
-SHAPES = [(1, 16, 32, 32), (3, 77, 100, 65), (1, 4096, 512, 2048), (8, 1, 1, 1)]
-
-
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_shaped_rates_are_those_of_the_record(shape: tuple[int, ...]) -> None:
-    record = calibration()
-
-    rate = Machine.from_calibration(record).rates.flop_per_s("matmul", shape)
-
-    assert rate == pytest.approx(record.flop_per_s("matmul", shape), rel=1e-9)
-
-
-def test_shaped_rates_of_arrays() -> None:
-    record = calibration()
-    m, n = np.array([[3.0], [50.0]]), np.array([[7.0, 90.0, 2000.0]])
-
-    rates = np.asarray(Machine.from_calibration(record).rates.flop_per_s("matmul", (2, m, 64, n)))
-
-    assert rates.shape == (2, 3)
-    for row in range(2):
-        for column in range(3):
-            expected = record.flop_per_s("matmul", (2, m[row, 0], 64, n[0, column]))
-            assert rates[row, column] == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("op", "kind"),
-    [("aten.exp.default", "elementwise"), ("aten.mul.Tensor", "elementwise"), ("x", "softmax")],
-)
-def test_bandwidth_is_that_of_the_record(op: str, kind: str) -> None:
-    record = calibration()
-    sizes = np.array([1.0, 12_345.0, 3e6, 1e12])
-
-    found = Machine.from_calibration(record).rates.bytes_per_s(op, kind, sizes)
-
-    assert found == pytest.approx([record.bytes_per_s(op, kind, s) for s in sizes])
-    assert Machine.from_calibration(record).rates.bytes_per_s("x", "sort", sizes) is None
 
 
 def test_launch_cost_by_phase_and_mode() -> None:
@@ -58,6 +20,15 @@ def test_launch_cost_by_phase_and_mode() -> None:
     assert machine.launch("forward", "forward") == 2e-6
     assert machine.launch("forward", "train") == 4e-6
     assert machine.launch("backward", "train") == 5e-6
+    assert machine.launch("forward", "train", "loop_") == 4e-6
+
+
+def test_loops_have_launch_costs_of_their_own() -> None:
+    costs = {"forward": 3e-6, "loop_forward": 2e-6, "fused_forward": 1e-6}
+    machine = Machine.from_calibration(dataclasses.replace(calibration(), launch_s=costs))
+
+    assert [machine.launch("forward", "forward", style) for style in STYLES] == [3e-6, 2e-6, 1e-6]
+    assert machine.launch("backward", "train", "fused_") == 1e-6
     assert machine.capacity_bytes == 4 * 2**30
 
 

@@ -29,6 +29,7 @@ def _judge(*processes: ProcessTiming, failure: Outcome | None = None, **more: An
         timings=list(processes), checks=[_CHECK] * len(processes), sound=more.get("sound", True),
         failure=failure, memory=dict(more.get("memory", _MEMORY)),
         observations=more.get("observations", []), flags=more.get("known", set()),
+        retries=more.get("retries", 0),
     )  # fmt: skip
     return judge(more.get("spec", _SPEC), evidence, cpus=2)
 
@@ -113,3 +114,12 @@ def test_what_was_known_before_judging_is_kept() -> None:
     assert _judge(*[_process(1.0)] * 3, known={"throttled_throughout"}).flags == (
         "throttled_throughout",
     )
+
+
+def test_memory_that_ran_short_while_it_was_timed_leaves_no_time_but_the_memory() -> None:
+    verdict = _judge(_process(1.0), _process(1.0), _process(1.0), retries=2)
+
+    assert (verdict.status, verdict.time_s, verdict.interval_s) == ("oom", None, None)
+    assert "allocation_retries" in verdict.flags
+    assert "2 times" in verdict.reasons["time_s"]
+    assert "peak_bytes" not in verdict.reasons

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
@@ -26,8 +26,9 @@ class RecordingBackend:
 
     uuid = ""
 
-    def __init__(self) -> None:
+    def __init__(self, retries: Iterable[int] = ()) -> None:
         self.order: list[str] = []
+        self._retries = iter(retries)
         self._cpu = CpuBackend(cache_bytes=1000)
 
     def time(self, action: Action, calls: int) -> Block:
@@ -43,6 +44,9 @@ class RecordingBackend:
 
     def synchronize(self) -> None:
         self.order.append("synchronize")
+
+    def retries(self) -> int | None:
+        return next(self._retries, None)
 
     def peaks(self, action: Action, before_bytes: int) -> MemoryPeaks:
         raise AssertionError("memory has a pass of its own")
@@ -205,3 +209,15 @@ def test_the_null_program_takes_next_to_nothing() -> None:
     assert message["timing"]["median_s"] < 50e-6
     assert message["timing"]["timer_share"] < 5e-4
     assert 0 < timer_cost_s(CpuBackend()) < 20e-6
+
+
+@pytest.mark.parametrize(("retries", "grown"), [((), 0), ((4, 4), 0), ((4, 7), 3)])
+def test_retries_of_the_allocator_are_those_of_the_pass(
+    retries: tuple[int, ...], grown: int
+) -> None:
+    backend = RecordingBackend(retries)
+    x = torch.randn(5, 5)
+
+    message = timed_pass(_SPEC, backend, _runnable(torch.exp, x), _BRIEF, vary=False)
+
+    assert message["retries"] == grown

@@ -7,6 +7,7 @@ import math
 import pytest
 
 from costlab.errors import SizeError
+from costlab.formulas.store import load
 from costlab.hardware.catalogue import load_profile
 from costlab.hardware.machine import CALIBRATED, Machine
 from costlab.prediction.api import predict, to_json
@@ -135,3 +136,16 @@ def test_outside_the_domain_names_the_nearest_sizes() -> None:
 
     assert "w divides n" in caught.value.allowed
     assert caught.value.advice == "nearest: w=50 or 100; n=960 or 1024"
+
+
+@pytest.mark.parametrize(("device", "backend"), [("H100-80G-SXM", "cuda"), ("CPU-2core", "cpu")])
+def test_a_name_is_predicted_by_the_formulas_of_the_machines_backend(
+    device: str, backend: str
+) -> None:
+    sizes = {"b": 2, "n": 1000, "d": 512, "h": 8}
+    formulas = load("flash_attention", "train", "float32", backend)
+
+    found = predict("flash_attention", sizes, device, mode="train")
+
+    assert found.to_json() == predict(formulas, sizes, device).to_json()
+    assert not any("backend calls them" in text for text in found.assumptions)

@@ -1,0 +1,98 @@
+"""Rates between and beyond what was measured."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from costlab.hardware.calibration_record import Curve, ShapedRate
+from costlab.hardware.rates import CalibratedRates
+from costlab.hardware.surface import Surface
+from tests.hardware.records import calibration
+
+
+def _curve(*points: tuple[float, float]) -> CalibratedRates:
+    record = calibration()
+    bandwidth = {**record.bandwidth, "elementwise": Curve(points)}
+    return CalibratedRates(dataclasses.replace(record, bandwidth=bandwidth))
+
+
+def test_a_curve_is_straight_in_log_log_and_flat_above() -> None:
+    rates = _curve((1e2, 1e6), (1e4, 1e8))
+
+    found = rates.bytes_per_s("aten.mul.Tensor", "elementwise", np.array([1e2, 1e3, 1e4, 1e9]))
+
+    assert found == pytest.approx([1e6, 1e7, 1e8, 1e8])
+
+
+def test_below_the_smallest_size_the_time_stays() -> None:
+    rates = _curve((1e3, 1e6), (1e4, 1e8))
+
+    for size in (1e3, 10.0, 1.0):
+        rate = rates.bytes_per_s("aten.mul.Tensor", "elementwise", size)
+        assert size / float(rate) == pytest.approx(1e-3)  # type: ignore[arg-type]
+
+
+def test_an_operators_own_bandwidth_comes_before_its_kinds() -> None:
+    rates = CalibratedRates(calibration())
+
+    own = rates.bytes_per_s("aten.exp.default", "elementwise", 1e6)
+    kind = rates.bytes_per_s("aten.add.Tensor", "elementwise", 1e6)
+
+    assert own == pytest.approx(4e9)
+    assert kind == pytest.approx(2e10)
+    assert rates.bytes_per_s("aten.sort.default", "sort", 1e6) is None
+
+
+def test_a_suffixed_name_falls_back_on_its_stem() -> None:
+    rates = CalibratedRates(calibration())
+    shape = (2, 100, 64, 100)
+
+    assert rates.flop_per_s("matmul_backward", shape) == rates.flop_per_s("matmul", shape)
+    assert rates.flop_per_s("fft", shape) is None
+
+
+def _law(batch: float, m: float, k: float, n: float) -> float:
+    """Saturates in every dimension of the product, as real kernels do."""
+    del batch
+    return 6e10 / (1 + 20 / m + 30 / k + 25 / n)
+
+
+def test_a_surface_finds_a_smooth_law_between_the_measured_shapes() -> None:
+    sizes = (8, 32, 128, 512, 2048)
+    rates = [
+        ShapedRate((1, m, k, n), _law(1, m, k, n)) for m in sizes for k in sizes for n in sizes
+    ]
+    surface = Surface.through(rates)
+
+    for shape in ((1, 17, 300, 90), (1, 700, 50, 1200), (1, 64, 64, 64), (1, 1500, 900, 11)):
+        assert float(surface.at(shape)) == pytest.approx(_law(*shape), rel=0.06)
+
+
+def test_a_surface_is_flat_beyond_the_measured_shapes_and_takes_arrays() -> None:
+    rates = [ShapedRate((1, m, 64, n), _law(1, m, 64, n)) for m in (16, 256) for n in (32, 512)]
+    surface = Surface.through(rates)
+    m, n = np.array([[1.0], [16.0], [90.0]]), np.array([[512.0, 1e6]])
+
+    found = surface.at((1, m, 64, n))
+
+    assert found.shape == (3, 2)
+    assert found[0] == pytest.approx(found[1])
+    assert found[:, 0] == pytest.approx(found[:, 1])
+    assert found[2, 0] == pytest.approx(float(surface.at((1, 90, 64, 512))))
+
+
+def test_one_noisy_rate_does_not_bend_its_neighbours() -> None:
+    sizes = (16, 64, 256, 1024)
+    rates = [
+        ShapedRate((1, m, 64, n), 1e10 * (0.5 if (m, n) == (64, 64) else 1.0))
+        for m in sizes
+        for n in sizes
+    ]
+
+    rate = float(Surface.through(rates).at((1, 256, 64, 256)))
+
+    assert abs(math.log(rate / 1e10)) < 0.1
