@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from costlab.cli.common import Progress, Subparsers, add_command, add_store, print_json
 from costlab.errors import InputError
@@ -13,6 +13,7 @@ from costlab.i18n import _
 from costlab.units import format_percent
 
 if TYPE_CHECKING:
+    from costlab.cli.joined import Point
     from costlab.comparison.record import ComparedPoint, Comparison
     from costlab.comparison.runs import RunComparison, RunPoint
 
@@ -67,21 +68,13 @@ def run(args: argparse.Namespace) -> int:
 def _run_against(
     args: argparse.Namespace,
     name: str,
-    points: list[dict[str, Any]],
+    points: list[Point],
     limit: tuple[str, float] | None,
 ) -> int:
     """Compare with another run and show."""
-    from costlab.cli.joined import load_points
-    from costlab.comparison.runs import compare_runs
+    from costlab.cli.joined import compare_stored
 
-    against, others = load_points(args.store, args.against)
-    comparison = compare_runs(points, others, name, against)
-    if not comparison.points:
-        raise InputError(
-            _("the runs have no point in common"),
-            given=f"{name}, {against}",
-            advice=_("measure the same sizes, modes and threads in both"),
-        )
+    comparison = compare_stored(args.store, name, points, args.against)
     if args.json:
         print_json(comparison.to_json())
     else:
@@ -116,10 +109,10 @@ def _has_grown(point: RunPoint, metric: str, share: float) -> bool:
 
 
 def show(comparison: Comparison | RunComparison) -> str:
-    """The comparison as text: points, errors, growth and crossovers."""
-    from costlab.comparison.record import Comparison
+    """The comparison as text: points, errors, time plotted, growth and crossovers."""
+    from costlab.figures import FigureSpec, figure_text
     from costlab.reporting.api import to_document
-    from costlab.reporting.document import Notes, Table, table_text
+    from costlab.reporting.document import Figure, Notes, Table, table_text
 
     document = to_document(comparison)
     lines = [f"{document.title}: {document.subtitle}", ""]
@@ -129,20 +122,13 @@ def show(comparison: Comparison | RunComparison) -> str:
                 lines += [table_text(block), ""]
             elif isinstance(block, Notes):
                 lines += [block.title, *(f"- {item}" for item in block.items), ""]
-    if not isinstance(comparison, Comparison):
-        return "\n".join(lines).rstrip()
-    for metric, errors in comparison.overall.items():
-        text = _("{metric}: median error {median}, 90 % below {p90}, worst {worst}, {count} points")
-        lines.append(
-            text.format(
-                metric=metric,
-                median=format_percent(errors.median_ape),
-                p90=format_percent(errors.p90_ape),
-                worst=format_percent(errors.max_ape),
-                count=errors.count,
-            )
-        )
-    return "\n".join(lines)
+            elif (
+                isinstance(block, Figure)
+                and isinstance(block.spec, FigureSpec)
+                and block.spec.y.unit == "s"
+            ):
+                lines += [figure_text(block.spec), ""]
+    return "\n".join(lines).rstrip()
 
 
 def _limit(text: str) -> tuple[str, float]:

@@ -12,6 +12,7 @@ from costlab.i18n import _
 
 if TYPE_CHECKING:
     from costlab.comparison.record import Comparison
+    from costlab.comparison.runs import RunComparison
     from costlab.prediction.record import Prediction
     from costlab.store import Store
 
@@ -83,3 +84,25 @@ def compare_run(run: str, points: Sequence[Point], progress: Progress) -> Compar
     from costlab.comparison.api import compare
 
     return compare(points, predict_points(points, progress), run)
+
+
+def compare_stored(
+    path: Path | None, name: str, points: Sequence[Point], against: str
+) -> RunComparison:
+    """The points of the run ``name`` beside those of the stored run ``against``.
+
+    Raises:
+        InputError: if the runs have no point in common.
+        UnknownNameError: if there is no run ``against``.
+    """
+    from costlab.comparison.runs import compare_runs
+
+    against, others = load_points(path, against)
+    comparison = compare_runs(points, others, name, against)
+    if not comparison.points:
+        raise InputError(
+            _("the runs have no point in common"),
+            given=f"{name}, {against}",
+            advice=_("measure the same sizes, modes and threads in both"),
+        )
+    return comparison

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from costlab.cli.common import (
@@ -62,10 +63,34 @@ def add_machine(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Predict every combination of the sizes."""
-    from costlab.cli.programs import check_sizes, load_machine, load_program, own_sizes
-    from costlab.prediction.api import predict, to_json
+    from costlab.prediction.api import to_json
 
-    targets, sizes = split_words(args.words)
+    programs, found = predict_words(args, args.words)
+    if args.json:
+        print_json(to_json(found))
+    elif len(found) > _MORE_THAN:
+        print(_table(found))
+    else:
+        print(_block(found[0], programs[0]))
+    return 0
+
+
+def predict_words(
+    args: argparse.Namespace, words: Sequence[str]
+) -> tuple[list[Derivation], list[Prediction]]:
+    """The programs that ``words`` name and a prediction for each combination of their sizes.
+
+    Args:
+        args: the options of ``add_program``, ``add_settings`` and ``add_machine``.
+        words: targets and sizes.
+
+    Raises:
+        InputError: for no target, or a device, a setting or sizes that cannot be.
+    """
+    from costlab.cli.programs import check_sizes, load_machine, load_program, own_sizes
+    from costlab.prediction.api import predict
+
+    targets, sizes = split_words(words)
     require_targets(targets, 1, None, _("one or more architectures or FILE.py:FACTORY"))
     fixed, flags = parse_options(args.set)
     grid = {**sizes, **{name: (value,) for name, value in fixed.items()}}
@@ -87,13 +112,7 @@ def run(args: argparse.Namespace) -> int:
                     error.message = f"{program.architecture}: {error.message}"
                 raise
     progress.clear()
-    if args.json:
-        print_json(to_json(found))
-    elif len(found) > _MORE_THAN:
-        print(_table(found))
-    else:
-        print(_block(found[0], programs[0]))
-    return 0
+    return programs, found
 
 
 def _interval(prediction: Prediction) -> str:

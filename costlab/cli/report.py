@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,14 +14,19 @@ from costlab.cli.common import (
     add_program,
     add_settings,
     add_store,
+    add_words,
     check_output,
     parse_options,
+    require_targets,
+    split_words,
 )
+from costlab.cli.joined import compare_stored
+from costlab.cli.predict import add_machine, predict_words
 from costlab.i18n import _
 
 if TYPE_CHECKING:
-    from costlab.comparison.record import Comparison
-    from costlab.formulas.record import Derivation
+    from costlab.reporting.api import Source
+    from costlab.reporting.document import Document
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -29,19 +35,28 @@ def add_parser(subparsers: Subparsers) -> None:
         subparsers,
         "report",
         run,
-        help=_("write a run's comparison or a module's formulas as .html, .md, .json or .csv"),
+        help=_(
+            "write a run's comparison, predictions or a module's formulas as .html, .md, .json or "
+            ".csv"
+        ),
         examples=[
             "costlab report latest -o report.html",
+            "costlab report latest --against 20261129T1200-ab12 -o runs.html",
+            "costlab report full_attention lstm n=256:8k:x2 d=512 --device L4 -o predicted.html",
             "costlab report full_attention --mode train -o formulas.md",
         ],
         json=False,
     )
-    parser.add_argument(
-        "source", metavar="SOURCE", help=_("a run, `latest`, an architecture, FILE.py:FACTORY")
+    add_words(
+        parser,
+        "SOURCE|NAME=VALUES",
+        _("a run, `latest`, an architecture or FILE.py:FACTORY; with sizes: predictions"),
     )
+    parser.add_argument("--against", metavar="RUN2", help=_("another run, the baseline"))
     parser.add_argument("-o", "--output", type=Path, required=True, metavar="FILE")
     add_program(parser, backend=True)
     add_settings(parser)
+    add_machine(parser)
     add_store(parser)
 
 
@@ -55,16 +70,21 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _source(args: argparse.Namespace) -> Comparison | Derivation:
+def _source(args: argparse.Namespace) -> Source:
     from costlab.arch import registry
     from costlab.cli.joined import compare_run, load_points
     from costlab.cli.programs import load_program
 
+    targets, sizes = split_words(args.words)
+    if sizes:
+        return _predictions(args)
+    require_targets(targets, 1, 1, _("one run, architecture or FILE.py:FACTORY, or sizes too"))
+    (source,) = targets
     progress = Progress(args.quiet)
-    if ":" in args.source or args.source in registry.names():
+    if ":" in source or source in registry.names():
         fixed, flags = parse_options(args.set)
         found = load_program(
-            args.source,
+            source,
             args.mode,
             args.dtype,
             args.backend,
@@ -74,5 +94,18 @@ def _source(args: argparse.Namespace) -> Comparison | Derivation:
         )
         progress.clear()
         return found
-    name, points = load_points(args.store, args.source)
+    name, points = load_points(args.store, source)
+    if args.against is not None:
+        return compare_stored(args.store, name, points, args.against)
     return compare_run(name, points, progress)
+
+
+def _predictions(args: argparse.Namespace) -> Document:
+    """Predictions, and the formulas that they are made from."""
+    from costlab.reporting.api import to_document
+    from costlab.reporting.sections import formula_section
+
+    programs, found = predict_words(args, args.words)
+    document = to_document(found)
+    formulas = tuple(formula_section(program) for program in programs)
+    return replace(document, sections=(*document.sections, *formulas))

@@ -6,7 +6,8 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from costlab.comparison.growth import crossovers_of, exponents_of
+from costlab.comparison.crossings import crossovers_of
+from costlab.comparison.growth import exponents_of
 from costlab.comparison.record import ComparedPoint, Comparison, ErrorSummary
 from costlab.measurement.point import PointResult
 from costlab.measurement.statistics import quantile

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from costlab.comparison.laws import Law
+
 SCHEMA = "costlab.compare/1"
 AGREES, DIFFERS, CANNOT_TELL = "agrees", "differs", "cannot tell"
 
@@ -75,7 +77,9 @@ class ErrorSummary:
 class Exponent:
     """How a metric grows with one size, all else equal: slope in log-log over the same points.
 
-    ``interval`` is the 95 % interval of the measured slope; None with fewer than three sizes.
+    ``interval`` is the 95 % interval of the measured slope, None where nothing tells its noise;
+    ``noise`` the standard deviation of the logarithm of the process medians; ``law`` what the
+    measured values follow (five sizes or more).
     """
 
     architecture: str
@@ -88,6 +92,8 @@ class Exponent:
     measured: float
     interval: tuple[float, float] | None
     verdict: str
+    noise: float | None = None
+    law: Law | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -101,6 +107,8 @@ class Exponent:
             "measured": self.measured,
             "interval": None if self.interval is None else list(self.interval),
             "verdict": self.verdict,
+            "noise": self.noise,
+            "law": None if self.law is None else self.law.to_json(),
         }
 
 
@@ -108,7 +116,8 @@ class Exponent:
 class CrossoverCheck:
     """Where ``b`` becomes cheaper than ``a``, or the other way round, as predicted and measured.
 
-    ``measured`` and ``predicted`` are None where no order turns between the points.
+    ``measured`` and ``predicted`` are None where no order turns between the points; ``interval``
+    is where the measured one may lie by the noise of its points, None where that is open.
     """
 
     a: str
@@ -119,6 +128,7 @@ class CrossoverCheck:
     predicted: float | None
     measured: float | None
     verdict: str
+    interval: tuple[float, float] | None = None
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -129,6 +139,7 @@ class CrossoverCheck:
             "fixed": dict(self.fixed),
             "predicted": self.predicted,
             "measured": self.measured,
+            "interval": None if self.interval is None else list(self.interval),
             "verdict": self.verdict,
         }
 

@@ -18,15 +18,18 @@ from costlab.comparison.difference import (
     Difference,
     verdict,
 )
+from costlab.comparison.statistics import fit_slope
 from costlab.measurement.point import PointResult
 from costlab.measurement.statistics import median
 
 SCHEMA = "costlab.compare-runs/1"
 VERDICTS = (FASTER, SLOWER, SAME, CANNOT_TELL)
 _ENOUGH_NEIGHBOURS = 4
+_ORDER_LEVEL = 0.8  # a drift this likely is allowed for
 _NORMAL_QUARTILE = 0.6745
 _NORMAL_99 = 2.3263
 Data = Mapping[str, Any]
+Key = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,12 +128,13 @@ def compare_runs(
     """Compare the points of one run with the same points of another.
 
     The points are judged together: where neighbouring sizes scatter by more than their processes
-    explain, the excess is the machine's and no verdict may rest on it; and among many points a
-    small chance happens somewhere, so the smallest p-values must be the smaller the fewer there
-    are of them (Benjamini and Hochberg 1995, at ``FALSE_ALARMS``).
+    explain, or times follow the order of measurement, that is the machine's and no verdict may
+    rest on it; and among many points a small chance happens somewhere, so the smallest p-values
+    must be the smaller the fewer there are of them (Benjamini and Hochberg 1995, at
+    ``FALSE_ALARMS``).
 
     Args:
-        points: results of one run, records or objects.
+        points: results of one run, records or objects, in the order measured.
         against: results of the other, the baseline.
         run: name of the run.
         against_run: name of the other.
@@ -139,8 +143,12 @@ def compare_runs(
     shared = [key for key in mine if key in theirs]
     joined = [_join(mine[key], theirs[key], 0.0) for key in shared]
     drift = _excess(joined)
-    if drift:
-        joined = [_join(mine[key], theirs[key], 2 * drift) for key in shared]
+    moves = _moves(shared, mine, theirs)
+    over_a_run = _order_drift(joined, moves)
+    joined = [
+        _join(mine[key], theirs[key], max(2 * (drift or 0.0), over_a_run * (1 + abs(move))))
+        for key, move in zip(shared, moves, strict=True)
+    ]
     environments = {
         (mine[key].get("environment"), theirs[key].get("environment")) for key in shared
     }
@@ -156,8 +164,8 @@ def compare_runs(
     )
 
 
-def _by_key(points: Iterable[Data | PointResult]) -> dict[tuple[Any, ...], Data]:
-    found: dict[tuple[Any, ...], Data] = {}
+def _by_key(points: Iterable[Data | PointResult]) -> dict[Key, Data]:
+    found: dict[Key, Data] = {}
     for point in points:
         data = point.to_json() if isinstance(point, PointResult) else point
         names = ("architecture", "mode", "dtype", "device", "threads")
@@ -210,6 +218,36 @@ def _excess(points: Sequence[RunPoint]) -> float | None:
         return None
     excess = (median(gaps) / _NORMAL_QUARTILE) ** 2 - median(explained)
     return math.sqrt(max(excess, 0.0) / 2)
+
+
+def _moves(shared: Sequence[Key], mine: Iterable[Key], theirs: Iterable[Key]) -> list[float]:
+    """How much later in its run each point was measured, as a share of the run."""
+    places = [{key: place for place, key in enumerate(run)} for run in (mine, theirs)]
+    return [places[0][key] / len(places[0]) - places[1][key] / len(places[1]) for key in shared]
+
+
+def _order_drift(points: Sequence[RunPoint], moves: Sequence[float]) -> float:
+    """What a machine that grows slower adds over the length of a run, as a logarithm.
+
+    Such a machine slows the points that come late in one run and early in the other; runs are
+    shuffled by different seeds, so this shows beside what the programs themselves changed.
+    """
+    groups: dict[str, list[tuple[float, float]]] = {}
+    for point, move in zip(points, moves, strict=True):
+        if point.difference is not None:
+            pair = (move, _log_ratio(point)[0])
+            groups.setdefault(f"{point.architecture} {point.mode}", []).append(pair)
+    x: list[float] = []
+    y: list[float] = []
+    for pairs in groups.values():
+        for values, column in ((x, 0), (y, 1)):
+            middle = sum(pair[column] for pair in pairs) / len(pairs)
+            values += [pair[column] - middle for pair in pairs]
+    if len(x) < _ENOUGH_NEIGHBOURS or not any(x):
+        return 0.0
+    slope = fit_slope(x, y, [1.0] * len(x), _ORDER_LEVEL)
+    size = abs(slope.value)
+    return size + slope.half_width if size > slope.half_width else 0.0
 
 
 def _log_ratio(point: RunPoint) -> tuple[float, float]:

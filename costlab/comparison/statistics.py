@@ -1,4 +1,4 @@
-"""Slopes in log-log with intervals. Pure functions."""
+"""Slopes in log-log with intervals, and the noise of process medians. Pure functions."""
 
 from __future__ import annotations
 
@@ -46,6 +46,54 @@ def fit_slope(
     )
     error = math.sqrt(scatter / freedom / spread)
     return Slope(value, student_quantile(freedom, level) * error)
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """Scatter of the logarithm of process medians, pooled over points.
+
+    ``counts`` are the processes of each point, ``freedom`` the degrees of freedom altogether.
+    """
+
+    deviation: float
+    counts: tuple[int, ...]
+    freedom: int
+
+
+def pooled_noise(samples: Sequence[Sequence[float]]) -> Noise | None:
+    """Noise of the points' process medians; None if a point has fewer than two.
+
+    Args:
+        samples: positive times of the processes of each point.
+    """
+    if not samples or any(len(of_one) < 2 for of_one in samples):
+        return None
+    squares = 0.0
+    for of_one in samples:
+        logs = [math.log(value) for value in of_one]
+        middle = sum(logs) / len(logs)
+        squares += sum((value - middle) ** 2 for value in logs)
+    counts = tuple(len(of_one) for of_one in samples)
+    freedom = sum(counts) - len(counts)
+    return Noise(math.sqrt(squares / freedom), counts, freedom)
+
+
+def slope_half_width(
+    x: Sequence[float], weights: Sequence[float], noise: Noise, level: float = 0.95
+) -> float:
+    """Half width of the interval of a weighted slope through medians with ``noise``.
+
+    A median of normal values scatters sqrt(pi / 2) times as much as their mean.
+    """
+    total = sum(weights)
+    mean_x = sum(w * a for w, a in zip(weights, x, strict=True)) / total
+    pulls = [w * (a - mean_x) for w, a in zip(weights, x, strict=True)]
+    spread = sum(pull * (a - mean_x) for pull, a in zip(pulls, x, strict=True))
+    variance = sum(
+        (pull / spread) ** 2 / count for pull, count in zip(pulls, noise.counts, strict=True)
+    )
+    error = noise.deviation * math.sqrt(math.pi / 2 * variance)
+    return student_quantile(noise.freedom, level) * error
 
 
 def log_crossing(x: Sequence[float], ratio: Sequence[float]) -> float | None:

@@ -8,6 +8,7 @@ from costlab.comparison.record import ComparedPoint, Comparison
 from costlab.figures.spec import MEASURED, PREDICTED, Axis, FigureSpec, MapSpec, Series
 from costlab.i18n import _
 from costlab.prediction.maps import WinnerMap
+from costlab.prediction.record import Prediction
 from costlab.symbols import describe
 
 METRICS = {"time": ("time_s", "s"), "peak_bytes": ("peak_bytes", "B")}
@@ -59,7 +60,7 @@ def growth_figures(comparison: Comparison, metric: str = "time") -> list[FigureS
             )
             series += _pair(points, variable, metric, label, colour)
         unit = METRICS[metric][1]
-        title = {"time": _("Time"), "peak_bytes": _("Peak memory")}[metric]
+        title = _title(metric)
         figures.append(
             FigureSpec(
                 title=f"{title}, {mode}",
@@ -70,6 +71,65 @@ def growth_figures(comparison: Comparison, metric: str = "time") -> list[FigureS
             )
         )
     return figures
+
+
+def predicted_figures(predictions: Sequence[Prediction], metric: str = "time") -> list[FigureSpec]:
+    """Predicted ``metric`` over each size that varies while all others stay, one per mode."""
+    names = dict.fromkeys(name for p in predictions for name in p.sizes)
+    field, unit = METRICS[metric]
+    figures = []
+    for mode in dict.fromkeys(p.mode for p in predictions):
+        for variable in names:
+            curves = _curves([p for p in predictions if p.mode == mode], variable)
+            programs = [name for name, _fixed in curves]
+            series = []
+            for colour, ((name, fixed), points) in enumerate(curves.items()):
+                bands = [p.time_interval_s for p in points] if metric == "time" else []
+                whole = bool(bands) and all(None not in band for band in bands)
+                series.append(
+                    Series(
+                        name=name if programs.count(name) == 1 else _named(name, dict(fixed)),
+                        x=tuple(float(p.sizes[variable]) for p in points),
+                        y=tuple(float(getattr(p, field)) for p in points),
+                        kind=PREDICTED,
+                        colour=colour,
+                        low=tuple(band[0] or 0.0 for band in bands) if whole else (),
+                        high=tuple(band[1] or 0.0 for band in bands) if whole else (),
+                    )
+                )
+            if series:
+                title = _title(metric)
+                figures.append(
+                    FigureSpec(
+                        title=f"{title}, {mode}",
+                        x=size_axis(variable),
+                        y=Axis(title.lower(), unit),
+                        series=tuple(series),
+                        caption=_("predicted, with the interval where there is one"),
+                    )
+                )
+    return figures
+
+
+Curves = dict[tuple[str, tuple[tuple[str, int], ...]], list[Prediction]]
+
+
+def _curves(predictions: Sequence[Prediction], variable: str) -> Curves:
+    """Predictions that differ in ``variable`` alone, ordered by it, where there are several."""
+    found: Curves = {}
+    for p in predictions:
+        if variable in p.sizes:
+            fixed = tuple((k, v) for k, v in p.sizes.items() if k != variable)
+            found.setdefault((p.architecture, fixed), []).append(p)
+    return {
+        key: sorted(points, key=lambda p: p.sizes[variable])
+        for key, points in found.items()
+        if len(points) > 1
+    }
+
+
+def _title(metric: str) -> str:
+    return {"time": _("Time"), "peak_bytes": _("Peak memory")}[metric]
 
 
 def _named(name: str, sizes: Mapping[str, int]) -> str:

@@ -1,12 +1,12 @@
 """How many hands a machine needs before a parallel program beats a sequential one.
 
-With ``p`` hands a program takes at least ``max(work / p, steps * latency)``: hands share the work,
-nobody shortens the chain of steps that wait for each other.
+With ``p`` hands a program takes ``work / p + chain``: hands share the arithmetic and the traffic,
+nobody shortens the chain of launches and steps that wait for each other. At the machine's own
+width that is the predicted time.
 """
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 class Program:
     """What width depends on.
 
-    ``work_s``: seconds of arithmetic and traffic for one hand. ``chain_s``: seconds of the longest
-    chain of dependent steps, however many hands there are.
+    ``work_s``: seconds of arithmetic and traffic for one hand. ``chain_s``: seconds of what waits
+    for each other, however many hands there are.
     """
 
     name: str
@@ -23,8 +23,8 @@ class Program:
     chain_s: float
 
     def time_s(self, hands: float) -> float:
-        """The bound for ``hands`` hands, in seconds."""
-        return max(self.work_s / hands, self.chain_s)
+        """Seconds with ``hands`` hands."""
+        return self.work_s / hands + self.chain_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +41,9 @@ class Turn:
 
 def width_where_order_turns(a: Program, b: Program) -> Turn:
     """Smallest number of hands at which the other of ``a`` and ``b`` becomes the cheaper one."""
-    alone = _cheaper(a, b, 1.0)
-    # Beyond this width only the chains are left.
-    wide = max(p.work_s / p.chain_s if p.chain_s else math.inf for p in (a, b))
-    candidates = sorted(
-        p.work_s / q.chain_s for p, q in ((a, b), (b, a)) if q.chain_s > 0 and p.work_s > 0
-    )
-    last = _cheaper(a, b, 2 * max(wide, 1.0)) if math.isfinite(wide) else alone
-    for hands in candidates:
-        if hands >= 1 and _cheaper(a, b, hands * (1 + 1e-9)) != alone:
-            return Turn(alone, _cheaper(a, b, hands * (1 + 1e-9)), hands)
-    return Turn(alone, last, None)
-
-
-def _cheaper(a: Program, b: Program, hands: float) -> str:
-    return a.name if a.time_s(hands) <= b.time_s(hands) else b.name
+    alone, other = (a, b) if a.time_s(1.0) <= b.time_s(1.0) else (b, a)
+    if alone.chain_s <= other.chain_s:
+        return Turn(alone.name, alone.name, None)
+    # work_a / p + chain_a = work_b / p + chain_b
+    hands = (other.work_s - alone.work_s) / (alone.chain_s - other.chain_s)
+    return Turn(alone.name, other.name, hands)

@@ -13,6 +13,7 @@ from costlab.formulas.simplify import pretty
 from costlab.hardware.machine import Machine
 from costlab.i18n import _
 from costlab.measurement.point import PointResult
+from costlab.measurement.statistics import median
 from costlab.prediction.record import Prediction
 from costlab.prediction.width import Program, Turn, width_where_order_turns
 from costlab.reporting.document import Block, Cell, Entry, Notes, Paragraph, Section, Table
@@ -79,6 +80,7 @@ def contest_section(contest: Contest) -> Section:
                 name,
                 format_value(prediction.time_s, "s"),
                 format_value(point.time_s, "s"),
+                format_value(cold_s(point), "s"),
                 format_value(prediction.flop, "FLOP"),
                 "n/a" if prediction.steps is None else format_count(prediction.steps),
                 Cell(prediction.limiter),
@@ -91,12 +93,12 @@ def contest_section(contest: Contest) -> Section:
             if expr is not None:
                 formulas.append((name, label, expr))
     columns = (
-        _("program"), _("time predicted"), _("time measured"), _("FLOP"), _("dependent steps"),
-        _("limited by"), _("peak predicted"), _("peak measured"),
+        _("program"), _("time predicted"), _("time measured"), _("first call"), _("FLOP"),
+        _("dependent steps"), _("limited by"), _("peak predicted"), _("peak measured"),
     )  # fmt: skip
     blocks: tuple[Block, ...] = (
         Paragraph(contest.headline),
-        Table(columns, tuple(rows), "lrrrrlrr", sizes_text(contest.sizes)),
+        Table(columns, tuple(rows), "lrrrrrlrr", sizes_text(contest.sizes)),
         Notes(_("Why"), contest.lines),
         Table((_("program"), _("quantity"), _("formula")), tuple(formulas), "lll"),
     )
@@ -110,6 +112,12 @@ def contest_section(contest: Contest) -> Section:
     )
 
 
+def cold_s(point: PointResult) -> float | None:
+    """Median over fresh processes of the very first call, which the benchmark times."""
+    first = [process.first_call_s for process in point.processes]
+    return median(first) if first else None
+
+
 def factory(target: str) -> str:
     """``FILE.py:FACTORY`` without the file."""
     return target.rsplit(":", 1)[-1]
@@ -117,9 +125,11 @@ def factory(target: str) -> str:
 
 def _program(side: Side, machine: Machine) -> Program:
     derivation, prediction, _point = side
-    work = prediction.shares["compute"] + prediction.shares["memory"]
-    latency = machine.launch("forward", derivation.mode) + machine.step_s
-    return Program(factory(derivation.architecture), work, (prediction.steps or 0) * latency)
+    shares = prediction.shares
+    # The prediction is for all hands of the machine; one alone does all of the work.
+    work = (shares["compute"] + shares["memory"]) * machine.width
+    chain = shares["launch"] + shares["latency"]
+    return Program(factory(derivation.architecture), work, chain)
 
 
 def _headline(loop: Side, parallel: Side) -> str:
@@ -180,6 +190,19 @@ def _lines(loop: Side, parallel: Side, machine: Machine, turn: Turn) -> tuple[st
         lines.append(
             _("{name} is limited by {limiter} here ({shares}).").format(
                 name=name, limiter=prediction.limiter, shares=shares
+            )
+        )
+    cold_a, cold_b = cold_s(loop[2]), cold_s(parallel[2])
+    if cold_a is not None and cold_b is not None:
+        lines.append(
+            _(
+                "Timed as the benchmark does, by the first call of a fresh process, {a} takes "
+                "{cold_a} and {b} {cold_b}."
+            ).format(
+                a=name_a,
+                b=name_b,
+                cold_a=format_value(cold_a, "s"),
+                cold_b=format_value(cold_b, "s"),
             )
         )
     lines.append(_width_line(turn, machine))

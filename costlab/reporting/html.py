@@ -37,6 +37,7 @@ def to_html(document: Document) -> str:
         f'<a href="#{anchor}">{escape(section.title)}</a>'
         for anchor, section in zip(anchors, document.sections, strict=True)
     )
+    contents = f'<nav aria-label="{escape(_("Contents"))}">{links}</nav>' if anchors[1:] else ""
     body = "\n".join(
         _section(section, anchor)
         for anchor, section in zip(anchors, document.sections, strict=True)
@@ -57,7 +58,7 @@ def to_html(document: Document) -> str:
 <h1>{escape(document.title)}</h1>
 <p>{escape(document.subtitle)}</p>
 </header>
-<nav aria-label="{escape(_("Contents"))}">{links}</nav>
+{contents}
 {body}
 <footer>{escape(CONVENTION)}.</footer>
 </main>

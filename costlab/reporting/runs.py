@@ -112,6 +112,17 @@ def _notes(comparison: RunComparison) -> list[str]:
             _("Neighbouring points scatter by {share} more than their processes do; a verdict "
               "needs twice that.").format(share=format_percent(comparison.drift))
         )  # fmt: skip
+    reasons = {point.difference.reason for point in comparison.points if point.difference}
+    if "too few processes" in reasons:
+        notes.append(
+            _("Too few processes: it takes five on each side to tell a difference (profile with "
+              "--budget measures up to 20).")
+        )  # fmt: skip
+    if "drift" in reasons:
+        notes.append(
+            _("Drift: times rose or fell in the order of measurement, or between the runs, by as "
+              "much as the difference.")
+        )  # fmt: skip
     if comparison.same_environment is False:
         notes.append(_("The runs come from different environments (versions or machine)."))
     return notes

@@ -7,7 +7,7 @@ from typing import Any
 
 from costlab.algebra import Expr
 from costlab.comparison.record import AGREES, Comparison
-from costlab.figures.build import growth_figures
+from costlab.figures.build import growth_figures, predicted_figures
 from costlab.formulas.document import machine_symbols, tie
 from costlab.formulas.order import order
 from costlab.formulas.record import CONVENTION, CostClass, Derivation
@@ -29,6 +29,7 @@ from costlab.reporting.document import (
 )
 from costlab.reporting.tables import (
     crossovers_table,
+    errors_table,
     exponents_table,
     points_table,
     short_name,
@@ -107,6 +108,8 @@ def _formula_row(
 def comparison_section(comparison: Comparison, title: str, lead: str = "") -> Section:
     """Points side by side, errors, exponents, crossovers and plots."""
     blocks: list[Block] = [Facts(_facts(comparison)), points_table(comparison.points)]
+    if comparison.overall:
+        blocks.append(errors_table(comparison))
     blocks += [Figure(spec) for spec in growth_figures(comparison, "time")]
     blocks += [Figure(spec) for spec in growth_figures(comparison, "peak_bytes")]
     if comparison.exponents:
@@ -146,7 +149,7 @@ def _facts(comparison: Comparison) -> tuple[tuple[str, str, str], ...]:
 
 
 def predictions_section(predictions: Sequence[Prediction], title: str) -> Section:
-    """A table of predictions with intervals and limiters."""
+    """A table of predictions with intervals and limiters, and their curves."""
     rows: list[tuple[Entry, ...]] = []
     for p in predictions:
         low, high = p.time_interval_s
@@ -174,7 +177,12 @@ def predictions_section(predictions: Sequence[Prediction], title: str) -> Sectio
         _("limited by"), _("peak memory"), _("FLOP"),
     )  # fmt: skip
     table = Table(columns, tuple(rows), "llllrrlrr")
-    return Section(title, (table, *assumption_notes(predictions)))
+    figures = [
+        Figure(spec)
+        for metric in ("time", "peak_bytes")
+        for spec in predicted_figures(predictions, metric)
+    ]
+    return Section(title, (table, *figures, *assumption_notes(predictions)))
 
 
 def assumption_notes(predictions: Sequence[Prediction]) -> list[Block]:

@@ -4,14 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from costlab.comparison.record import AGREES, DIFFERS, ComparedPoint, Comparison
+from costlab.comparison.laws import CONSTANT, FEWEST, Law
+from costlab.comparison.record import (
+    AGREES,
+    CANNOT_TELL,
+    DIFFERS,
+    ComparedPoint,
+    Comparison,
+    Exponent,
+)
 from costlab.i18n import _
 from costlab.reporting.document import BAD, GOOD, QUIET, Cell, Entry, Table
 from costlab.units import format_count, format_percent, format_value
 
 _VERDICTS = {AGREES: GOOD, DIFFERS: BAD}
 _SMALL_ERROR = 0.2
-_METRIC_NAMES = {"time": _("time"), "peak_bytes": _("peak bytes")}
+_METRIC_NAMES = {"time": _("time"), "peak_bytes": _("peak bytes"), "energy": _("energy")}
 
 
 def points_table(points: Sequence[ComparedPoint]) -> Table:
@@ -98,6 +106,38 @@ def _is_small(ratio: float) -> bool:
     return abs(ratio - 1) <= _SMALL_ERROR
 
 
+def errors_table(comparison: Comparison) -> Table:
+    """Errors of each metric, overall and by program: size, bias, and coverage of the intervals."""
+    groups = [(_("all"), comparison.overall)]
+    if len(comparison.architectures) > 1:
+        groups += [(short_name(name), errors) for name, errors in comparison.architectures.items()]
+    rows: list[tuple[Entry, ...]] = [
+        (
+            name,
+            _METRIC_NAMES[metric],
+            format_count(errors.count),
+            format_percent(errors.median_ape),
+            format_percent(errors.p90_ape),
+            format_percent(errors.max_ape),
+            _signed(errors.bias),
+            "" if errors.in_interval is None else format_percent(errors.in_interval),
+        )
+        for name, found in groups
+        for metric, errors in found.items()
+    ]
+    columns = (
+        _("program"), _("metric"), _("points"), _("median error"), _("90 % below"), _("worst"),
+        _("bias"), _("inside the interval"),
+    )  # fmt: skip
+    return Table(columns, tuple(rows), "llrrrrrr", _("Errors, relative to the measured value"))
+
+
+def _signed(share: float) -> str:
+    if share == 0:
+        return format_percent(0)
+    return ("+" if share > 0 else "−") + format_percent(abs(share))
+
+
 def exponents_table(comparison: Comparison) -> Table:
     """How each metric grows with each size: predicted and measured slope, and the verdict."""
     rows: list[tuple[Entry, ...]] = []
@@ -114,14 +154,42 @@ def exponents_table(comparison: Comparison) -> Table:
                 predicted,
                 f"{e.measured:.2f}",
                 interval,
-                Cell(e.verdict, _VERDICTS.get(e.verdict, QUIET)),
+                Cell(_verdict_text(e), _VERDICTS.get(e.verdict, QUIET)),
+                law_text(e.law, e.variable),
             )
         )
     columns = (
         _("program"), _("mode"), _("growth"), _("exponent predicted"), _("measured"),
-        _("95 % interval"), _("verdict"),
+        _("95 % interval"), _("verdict"), _("law of the measured values"),
     )  # fmt: skip
-    return Table(columns, tuple(rows), "lllrrrl", _("Exponents over the measured sizes"))
+    return Table(columns, tuple(rows), "lllrrrll", _("Exponents over the measured sizes"))
+
+
+def _verdict_text(exponent: Exponent) -> str:
+    """The verdict; one that noise forbids names the noise."""
+    if exponent.verdict != CANNOT_TELL or exponent.noise is None:
+        return exponent.verdict
+    noise = format_percent(exponent.noise)
+    return _("{verdict} (noise {noise})").format(verdict=exponent.verdict, noise=noise)
+
+
+def law_text(law: Law | None, variable: str) -> str:
+    """ "n^2 over an overhead that rules below n = 300", "undecided: n or n log n; n^1.1", ..."""
+    if law is None:
+        return _("fewer than {count} sizes").format(count=FEWEST)
+    if law.model == CONSTANT:
+        return _("constant") if law.decided else _("undecided")
+    orders = [order.replace("n", variable) for order in law.orders]
+    power = f"{variable}^{law.exponent:.2f}"
+    text = orders[0] if law.decided else power
+    if law.turn is not None:
+        text = _("{power} over an overhead that rules below {variable} = {turn}").format(
+            power=text, variable=variable, turn=format_count(round(law.turn))
+        )
+    if law.decided:
+        return text
+    choice = _(" or ").join(orders) or _("no single order")
+    return _("undecided: {choice}; {power}").format(choice=choice, power=text)
 
 
 def crossovers_table(comparison: Comparison) -> Table:
@@ -132,12 +200,22 @@ def crossovers_table(comparison: Comparison) -> Table:
             c.variable,
             _size(c.predicted),
             _size(c.measured),
+            Cell(_span(c.interval), QUIET),
             Cell(c.verdict, _VERDICTS.get(c.verdict, QUIET)),
         )
         for c in comparison.crossovers
     )
-    columns = (_("a"), _("b"), _("over"), _("predicted at"), _("measured at"), _("verdict"))
-    return Table(columns, rows, "lllrrl", _("Where the order turns"))
+    columns = (
+        _("a"), _("b"), _("over"), _("predicted at"), _("measured at"), _("interval"),
+        _("verdict"),
+    )  # fmt: skip
+    return Table(columns, rows, "lllrrrl", _("Where the order turns"))
+
+
+def _span(interval: tuple[float, float] | None) -> str:
+    if interval is None:
+        return ""
+    return " – ".join(format_count(round(end)) for end in interval)
 
 
 def _size(value: float | None) -> str:

@@ -87,3 +87,11 @@ def test_bad_input_is_one_line(
 
     assert (code, out) == (2, "")
     assert message in err and err.count("\n") == 1
+
+
+def test_report_of_run_against_run(store: Path, tmp_path: Path) -> None:
+    path = tmp_path / "runs.md"
+
+    assert main(["report", "new", "--against", "old", "--store", str(store), "-o", str(path)]) == 0
+
+    assert "| slower |" in path.read_text(encoding="utf-8")

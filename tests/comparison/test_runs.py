@@ -130,3 +130,28 @@ def test_runs_with_other_threads_are_not_the_same_point() -> None:
     found = compare_runs([point("first", 8, ok, threads=2)], [point("first", 8, ok)])
 
     assert not found.points and found.only_run
+
+
+@pytest.mark.parametrize("turns", [True, False], ids=["in turns", "point after point"])
+def test_two_sweeps_on_a_machine_that_grows_slower_do_not_differ(turns: bool) -> None:
+    """12 points x 8 processes in shuffled order, twice in a row, 10 % slower at the end."""
+    noise = random.Random(23)
+    called = total = 0
+    for _trial in range(TRIALS):
+        sweeps = [_sweep(noise, turns, start) for start in (0, 1)]
+        found = verdicts(compare_runs(sweeps[1], sweeps[0]))
+        names = [name for of_one in found.values() for name in of_one]
+        called += sum(name in ("faster", "slower") for name in names)
+        total += len(names)
+    assert called <= 0.05 * total
+
+
+def _sweep(noise: random.Random, turns: bool, start: int) -> list[dict[str, Any]]:
+    keys = [(name, n) for name in ("first", "second") for n in (32, 64, 128, 256, 512, 1024)]
+    noise.shuffle(keys)
+    queue = keys * 8 if turns else [key for key in keys for _process in range(8)]
+    samples: dict[tuple[str, int], list[float]] = {key: [] for key in keys}
+    for place, key in enumerate(queue):
+        drift = 0.05 * (start + place / len(queue))
+        samples[key].append(key[1] * math.exp(drift + noise.gauss(0, 0.01)))
+    return [point(name, n, samples[name, n]) for name, n in keys]

@@ -8,17 +8,17 @@ from costlab.prediction.width import Program, width_where_order_turns
 
 
 def test_a_loop_wins_alone_and_loses_wide() -> None:
-    # 6 times the work against 512 steps: 60/p = 5.12 at p = 11.7.
+    # 6 times the work against 512 steps: 10/p + 5.12 = 60/p + 0.05 at p = 50 / 5.07.
     loop = Program("loop", work_s=10.0, chain_s=5.12)
     parallel = Program("parallel", work_s=60.0, chain_s=0.05)
 
     turn = width_where_order_turns(loop, parallel)
 
     assert (turn.cheaper_alone, turn.cheaper_wide) == ("loop", "parallel")
-    assert turn.hands == pytest.approx(60 / 5.12)
-    assert loop.time_s(1) == 10.0
-    assert loop.time_s(11.71) < parallel.time_s(11.71)
-    assert loop.time_s(11.73) > parallel.time_s(11.73)
+    assert turn.hands == pytest.approx(50 / 5.07)
+    assert loop.time_s(1) == pytest.approx(15.12)
+    assert loop.time_s(9.86) < parallel.time_s(9.86)
+    assert loop.time_s(9.87) > parallel.time_s(9.87)
 
 
 def test_less_work_and_a_shorter_chain_win_at_any_width() -> None:
