@@ -75,6 +75,7 @@ def _print_template() -> int:
 
 def _checks() -> Iterator[Check]:
     from costlab.cli.doctor_hardware import hardware_checks
+    from costlab.cli.doctor_noise import noise_check
     from costlab.devices import fingerprint
 
     environment = fingerprint()
@@ -84,6 +85,8 @@ def _checks() -> Iterator[Check]:
     yield _memory(environment)
     yield from hardware_checks(environment)
     yield _home()
+    if environment.torch is not None:
+        yield noise_check()
     yield _calibration()
     yield from _app()
 

@@ -1,7 +1,8 @@
-"""Which law a measured cost follows over one size: constant, a power, or an overhead and a power.
+"""Which law a measured cost follows over one size: constant, a power, or two regimes.
 
-Residuals are relative (of logarithms), so the largest size does not decide alone, and an overhead
-is part of the model, so the sizes at which it rules do not bend the exponent. Pure functions.
+Residuals are relative (of logarithms), so the largest size does not decide alone. What rules at
+small sizes, a constant overhead or a linear part, belongs to the model, so that it does not bend
+the exponent. Pure functions.
 """
 
 from __future__ import annotations
@@ -16,13 +17,16 @@ from numpy.typing import NDArray
 
 from costlab.hardware.student import student_quantile
 
-CONSTANT, POWER, OVERHEAD = "constant", "power", "overhead and power"
+CONSTANT, POWER = "constant", "power"
+OVERHEAD, LINEAR = "overhead and power", "linear and power"
 FEWEST = 5  # three parameters and two residuals
 TOO_WIDE = 0.3  # exponents known less closely say nothing of the law
 _LEVEL = 0.95
+_STEEPER = 1.1  # exponents that a linear part can be told from
+_STEEP_ORDERS = frozenset({"n^2", "n^2 log n", "n^3"})
 _RICHER = 0.99  # a further parameter needs more than chance
 _EXPONENTS = np.linspace(0.02, 4.0, 200)
-_SHARES = np.linspace(-9.0, 9.0, 91)  # logarithm of overhead over power term at the middle size
+_SHARES = np.linspace(-9.0, 9.0, 31)  # logarithm of overhead over power term at the middle size
 Array = NDArray[np.float64]
 
 ORDERS: dict[str, Callable[[Array], Array]] = {
@@ -41,10 +45,11 @@ class Law:
     """A fitted law.
 
     Attributes:
-        model: "constant", "power" or "overhead and power": the simplest that the data allow.
+        model: "constant", "power", "overhead and power" or "linear and power": the simplest that
+            the data allow.
         exponent: of the power; 0 for a constant.
         interval: its 95 % interval; None where the residuals leave it open.
-        turn: size from which the power outweighs the overhead; None without an overhead.
+        turn: size from which the power outweighs the overhead or the linear part; None without.
         orders: named orders (of ``ORDERS``) that fit as well as the free exponent; one of them
             is an answer, several or none are "undecided".
         scatter: standard deviation of the relative residuals.
@@ -94,32 +99,48 @@ def fit_law(sizes: Sequence[float], values: Sequence[float]) -> Law | None:
     flat = float(np.square(y - y.mean()).sum()) + floor
     shapes = n[None, :] ** _EXPONENTS[:, None]
     powers = _residuals(shapes, y) + floor
-    mixed, shares = _best_overheads(shapes, y)
-    mixed = mixed + floor
-    power, full = int(powers.argmin()), int(mixed.argmin())
-    if _better(mixed[full], powers[power], count - 3, 1) and _better(
-        mixed[full], flat, count - 3, 2
-    ):
-        model, chosen = OVERHEAD, full
+    constant = _Regimes.fit(shapes, y, floor)
+    linear = _Regimes.fit(shapes / n, y - np.log(n), floor, _EXPONENTS >= _STEEPER)
+    chosen = constant if constant.sums.min() <= linear.sums.min() else linear
+    power, full = int(powers.argmin()), int(chosen.sums.argmin())
+    least = float(chosen.sums[full])
+    if _better(least, powers[power], count - 3, 1) and _better(least, flat, count - 3, 2):
+        model, at = (OVERHEAD if chosen is constant else LINEAR), full
+        curve, freedom = np.minimum(constant.sums, linear.sums), count - 3
     elif _better(powers[power], flat, count - 2, 1):
-        model, chosen = POWER, power
+        # An overhead too small to show still bends the exponent, so the interval allows one.
+        model, at, curve, freedom = POWER, power, constant.sums, count - 3
     else:
-        model, chosen = CONSTANT, 0
-    # An overhead too small to show still bends the exponent, so a power's interval allows one.
-    curve, freedom = (powers, count - 2) if model == CONSTANT else (mixed, count - 3)
+        model, at, curve, freedom = CONSTANT, 0, powers, count - 2
     best = min(float(curve.min()), flat)
     limit = best * (1 + student_quantile(freedom, _LEVEL) ** 2 / freedom)
-    middle = math.exp(float(np.log(n).mean()))
-    exponent = float(_EXPONENTS[chosen])
-    turn = middle * math.exp(float(shares[chosen]) / exponent) if model == OVERHEAD else None
+    exponent = 0.0 if model == CONSTANT else float(_EXPONENTS[at])
+    turn = None
+    if model in (OVERHEAD, LINEAR):
+        middle = math.exp(float(np.log(n).mean()))
+        steeper = exponent - (1 if model == LINEAR else 0)
+        turn = middle * math.exp(float(chosen.shares[at]) / steeper)
     return Law(
         model=model,
-        exponent=0.0 if model == CONSTANT else exponent,
+        exponent=exponent,
         interval=_interval(curve, limit, flat, model),
         turn=turn,
-        orders=_orders(n, y, limit, model, floor),
+        orders=_orders(n, y, limit - floor, model),
         scatter=math.sqrt(best / freedom),
     )
+
+
+@dataclass(frozen=True)
+class _Regimes:
+    """For each exponent: the least sum with a second regime, and how large that regime is."""
+
+    sums: Array
+    shares: Array
+
+    @classmethod
+    def fit(cls, shapes: Array, y: Array, floor: float, allowed: Any = True) -> _Regimes:
+        sums, shares = _best_overheads(shapes, y)
+        return cls(np.where(allowed, sums + floor, np.inf), shares)
 
 
 def _residuals(shapes: Array, y: Array) -> Array:
@@ -136,13 +157,13 @@ def _best_overheads(shapes: Array, y: Array) -> tuple[Array, Array]:
     scaled = shapes / np.exp(np.log(shapes).mean(axis=1, keepdims=True))
     rows = np.arange(len(shapes))
     shares = np.tile(_SHARES, (len(shapes), 1))
-    for _refinement in range(3):
+    for _refinement in range(4):
         gaps = y - np.log(np.exp(shares)[:, :, None] + scaled[:, None, :])
         sums = np.square(gaps - gaps.mean(axis=2, keepdims=True)).sum(axis=2)
         at = sums.argmin(axis=1)
         best, chosen = sums[rows, at], shares[rows, at]
         step = shares[:, 1] - shares[:, 0]
-        shares = chosen[:, None] + step[:, None] * np.linspace(-1.0, 1.0, 21)
+        shares = chosen[:, None] + step[:, None] * np.linspace(-1.0, 1.0, 11)
     return best, chosen
 
 
@@ -165,8 +186,15 @@ def _interval(curve: Array, limit: float, flat: float, model: str) -> tuple[floa
     return (0.0 if model == CONSTANT or flat <= limit else low, high)
 
 
-def _orders(n: Array, y: Array, limit: float, model: str, floor: float) -> tuple[str, ...]:
-    """Named orders that the data do not reject, with an overhead unless all is constant."""
+def _orders(n: Array, y: Array, limit: float, model: str) -> tuple[str, ...]:
+    """Named orders that the data do not reject, with the other regime that the model allows."""
     shapes = np.array([shape(n) for shape in ORDERS.values()])
-    least = _residuals(shapes, y) if model == CONSTANT else _best_overheads(shapes, y)[0]
-    return tuple(name for name, sum_ in zip(ORDERS, least, strict=True) if sum_ + floor <= limit)
+    if model == CONSTANT:
+        least = _residuals(shapes, y)
+    else:
+        least = _best_overheads(shapes, y)[0]
+        if model in (OVERHEAD, LINEAR):
+            steep = np.array([name in _STEEP_ORDERS for name in ORDERS])
+            beside = _best_overheads(shapes / n, y - np.log(n))[0]
+            least = np.minimum(least, np.where(steep, beside, np.inf))
+    return tuple(name for name, sum_ in zip(ORDERS, least, strict=True) if sum_ <= limit)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from costlab.comparison.laws import CONSTANT, FEWEST, Law
+from costlab.comparison.laws import CONSTANT, FEWEST, LINEAR, Law
 from costlab.comparison.record import (
     AGREES,
     CANNOT_TELL,
@@ -183,8 +183,9 @@ def law_text(law: Law | None, variable: str) -> str:
     power = f"{variable}^{law.exponent:.2f}"
     text = orders[0] if law.decided else power
     if law.turn is not None:
-        text = _("{power} over an overhead that rules below {variable} = {turn}").format(
-            power=text, variable=variable, turn=format_count(round(law.turn))
+        part = _("a linear part") if law.model == LINEAR else _("an overhead")
+        text = _("{power} over {part} that rules below {variable} = {turn}").format(
+            power=text, part=part, variable=variable, turn=format_count(round(law.turn))
         )
     if law.decided:
         return text

@@ -11,7 +11,7 @@ import pytest
 from costlab.comparison.laws import Law, fit_law
 
 SIZES = [64, 128, 256, 512, 1024, 2048]
-TRIALS = 40
+TRIALS = 25
 TURN = 300  # size at which the overhead of `overhead_and` equals the power
 
 
@@ -21,6 +21,10 @@ def power(exponent: float) -> Callable[[float], float]:
 
 def overhead_and(exponent: float) -> Callable[[float], float]:
     return lambda n: 3e-9 * (TURN**exponent + n**exponent)
+
+
+def linear_and(exponent: float) -> Callable[[float], float]:
+    return lambda n: 3e-9 * (TURN ** (exponent - 1) * n + n**exponent)
 
 
 def fits(value: Callable[[float], float], sigma: float) -> list[Law]:
@@ -36,8 +40,15 @@ def fits(value: Callable[[float], float], sigma: float) -> list[Law]:
 @pytest.mark.parametrize("sigma", [0.005, 0.03], ids=["0.5 %", "3 %"])
 @pytest.mark.parametrize(
     ("value", "exponent"),
-    [(power(1), 1), (power(1.5), 1.5), (power(2), 2), (overhead_and(1), 1), (overhead_and(2), 2)],
-    ids=["n", "n^1.5", "n^2", "overhead n", "overhead n^2"],
+    [
+        (power(1), 1),
+        (power(1.5), 1.5),
+        (power(2), 2),
+        (overhead_and(1), 1),
+        (overhead_and(2), 2),
+        (linear_and(2), 2),
+    ],
+    ids=["n", "n^1.5", "n^2", "overhead n", "overhead n^2", "linear n^2"],
 )
 def test_interval_covers_the_exponent(
     value: Callable[[float], float], exponent: float, sigma: float
@@ -75,6 +86,14 @@ def test_regime_change_is_where_the_power_outweighs_the_overhead(exponent: int) 
     for law in fits(overhead_and(exponent), 0.005):
         assert law.model == "overhead and power"
         assert law.turn == pytest.approx(TURN, rel=0.1)
+
+
+def test_attention_is_linear_before_it_is_quadratic() -> None:
+    """Projections rule below a length, scores above: no single power, but n^2 in the end."""
+    for law in fits(linear_and(2), 0.003):
+        assert law.model == "linear and power"
+        assert law.turn == pytest.approx(TURN, rel=0.15)
+        assert "n^2" in law.orders
 
 
 def test_without_overhead_there_is_no_regime_change() -> None:
