@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from costlab.comparison.difference import CANNOT_TELL, FALSE_ALARMS, FASTER, SAME, SLOWER
 from costlab.comparison.runs import RunComparison, RunPoint
 from costlab.i18n import _
@@ -42,6 +45,11 @@ def runs_section(comparison: RunComparison) -> Section:
     caption = _("Medians of process medians; ratios are {run} over {against}.").format(
         run=comparison.run, against=comparison.against
     )
+    flags = dict.fromkeys(
+        flag for p in comparison.points for flag in (*_flags(p.against), *_flags(p.run))
+    )
+    if flags:
+        caption += " " + _("* flagged: {flags}.").format(flags=", ".join(flags))
     blocks: list[Block] = [
         Facts(facts),
         Table(columns, rows, "lllrrrrlr", caption),
@@ -59,7 +67,7 @@ def runs_section(comparison: RunComparison) -> Section:
 def _row(point: RunPoint) -> tuple[Entry, ...]:
     found = point.difference
     times = tuple(
-        format_value(side["time_s"], "s")
+        format_value(side["time_s"], "s") + (" *" if _flags(side) else "")
         if side.get("time_s") is not None
         else str(side.get("status", "n/a"))
         for side in (point.against, point.run)
@@ -79,6 +87,10 @@ def _row(point: RunPoint) -> tuple[Entry, ...]:
         short_name(point.architecture), point.mode, sizes_text(point.sizes), *times, *verdict,
         _peak(point.peak_ratio),
     )  # fmt: skip
+
+
+def _flags(side: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(side.get("flags") or ())
 
 
 def _peak(ratio: float | None) -> Cell:

@@ -141,6 +141,7 @@ def _signed(share: float) -> str:
 def exponents_table(comparison: Comparison) -> Table:
     """How each metric grows with each size: predicted and measured slope, and the verdict."""
     rows: list[tuple[Entry, ...]] = []
+    apart = _sizes_apart([e.fixed for e in comparison.exponents])
     for e in comparison.exponents:
         predicted = "n/a" if e.predicted is None else f"{e.predicted:.2f}"
         interval = _("none") if e.interval is None else f"{e.interval[0]:.2f} – {e.interval[1]:.2f}"
@@ -150,7 +151,8 @@ def exponents_table(comparison: Comparison) -> Table:
                 e.mode,
                 _("{metric} in {variable}").format(
                     metric=_METRIC_NAMES[e.metric], variable=e.variable
-                ),
+                )
+                + _at({k: v for k, v in e.fixed.items() if k in apart}),
                 predicted,
                 f"{e.measured:.2f}",
                 interval,
@@ -163,6 +165,16 @@ def exponents_table(comparison: Comparison) -> Table:
         _("95 % interval"), _("verdict"), _("law of the measured values"),
     )  # fmt: skip
     return Table(columns, tuple(rows), "lllrrrll", _("Exponents over the measured sizes"))
+
+
+def _sizes_apart(fixed: Sequence[Mapping[str, int]]) -> set[str]:
+    """Sizes that stay the same along a row but differ between rows."""
+    names = {name for sizes in fixed for name in sizes}
+    return {name for name in names if len({s[name] for s in fixed if name in s}) > 1}
+
+
+def _at(sizes: Mapping[str, int]) -> str:
+    return " " + _("at {sizes}").format(sizes=sizes_text(sizes)) if sizes else ""
 
 
 def _verdict_text(exponent: Exponent) -> str:
@@ -194,11 +206,12 @@ def law_text(law: Law | None, variable: str) -> str:
 
 
 def crossovers_table(comparison: Comparison) -> Table:
+    apart = _sizes_apart([c.fixed for c in comparison.crossovers])
     rows = tuple(
         (
             short_name(c.a),
             short_name(c.b),
-            c.variable,
+            c.variable + _at({k: v for k, v in c.fixed.items() if k in apart}),
             _size(c.predicted),
             _size(c.measured),
             Cell(_span(c.interval), QUIET),

@@ -23,7 +23,8 @@ def store(tmp_path: Path) -> Path:
         for run, first in (("old", BEFORE), ("new", slower)):
             opened.start_run(run, {}, {})
             for number, (name, samples) in enumerate((("first", first), ("second", BEFORE))):
-                opened.add(run, point(name, 64, samples, point=f"{number}"))
+                flags = ["interference"] if (run, name) == ("new", "second") else []
+                opened.add(run, point(name, 64, samples, point=f"{number}", flags=flags))
         opened.start_run("other", {}, {})
         opened.add("other", point("third", 64, BEFORE, point="9"))
     return path
@@ -42,6 +43,7 @@ def test_text_names_the_slower_point(store: Path, capsys: pytest.CaptureFixture[
     lines = {line.split()[0]: line for line in out.splitlines() if "n=64" in line}
     assert "slower" in lines["first"] and "1.100" in lines["first"]
     assert "same" in lines["second"]
+    assert "s *" in lines["second"] and "* flagged: interference." in out
 
 
 def test_json(store: Path, capsys: pytest.CaptureFixture[str]) -> None:

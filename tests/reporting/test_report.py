@@ -192,3 +192,22 @@ def test_predictions_json_is_the_contract(tmp_path: Path) -> None:
         "peak_bytes", "reserved_bytes", "device_bytes", "steps", "time_s", "time_interval_s",
         "basis", "limiter", "energy_j", "energy_reason", "doubling", "assumptions", "gaps",
     } <= set(data["points"][0])  # fmt: skip
+
+
+def test_exponents_at_several_widths_are_told_apart() -> None:
+    predictions = [
+        predict(attention(), {"b": 1, "n": n, "d": d}, flat_machine())
+        for d in (64, 128)
+        for n in (100, 200)
+    ]
+    source = compare([measured(p, 1.0) for p in predictions], predictions)
+
+    text = "\n".join(
+        table_text(block)
+        for block in to_document(source).sections[0].blocks
+        if isinstance(block, Table)
+    )
+
+    assert "time in n at d=64" in text and "time in n at d=128" in text
+    assert "time in d at n=100" in text
+    assert "at b=1" not in text
