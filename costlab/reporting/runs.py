@@ -37,7 +37,10 @@ def runs_section(comparison: RunComparison) -> Section:
     """Points of both runs side by side, and what the verdicts rest on."""
     counts = comparison.counts()
     facts = tuple((str(counts[name]), _WORDS[name], "") for name in _TONES)
-    rows = tuple(_row(point) for point in comparison.points)
+    ordered = sorted(
+        comparison.points, key=lambda p: (p.architecture, p.mode, sorted(p.sizes.items()))
+    )
+    rows = tuple(_row(point) for point in ordered)
     columns = (
         _("program"), _("mode"), _("sizes"), _("against"), _("run"), _("ratio"), _("interval"),
         _("verdict"), _("peak memory"),

@@ -9,6 +9,9 @@ from typing import Any
 import pytest
 
 from costlab.cli.__main__ import main
+from costlab.comparison.runs import compare_runs
+from costlab.reporting.document import Table
+from costlab.reporting.runs import runs_section
 from costlab.store import Store
 from tests.comparison.test_runs import point
 
@@ -97,3 +100,13 @@ def test_report_of_run_against_run(store: Path, tmp_path: Path) -> None:
     assert main(["report", "new", "--against", "old", "--store", str(store), "-o", str(path)]) == 0
 
     assert "| slower |" in path.read_text(encoding="utf-8")
+
+
+def test_rows_stand_in_the_order_of_their_sizes() -> None:
+    runs = [point("first", n, BEFORE) for n in (512, 64, 128)]
+
+    (table,) = [
+        block for block in runs_section(compare_runs(runs, runs)).blocks if isinstance(block, Table)
+    ]
+
+    assert [row[2] for row in table.rows] == ["n=64", "n=128", "n=512"]
