@@ -19,6 +19,7 @@ from costlab.comparison.statistics import log_crossing
 
 SAME_PLACE = 1.25  # crossovers within this factor count as equal
 Pair = tuple[ComparedPoint, ComparedPoint]
+Band = tuple[float, float] | None
 
 
 def crossovers_of(points: Sequence[ComparedPoint]) -> Iterator[CrossoverCheck]:
@@ -81,17 +82,20 @@ def _crossover(
     )
 
 
-def _band(pair: Pair) -> tuple[float, float]:
-    """Interval of the measured ratio, first over second; the ratio alone without samples."""
-    first, second = (p.measured.get("samples") or (p.measured["time_s"],) for p in pair)
+def _band(pair: Pair) -> Band:
+    """Interval of the measured ratio, first over second; None with one process on a side."""
+    first, second = (p.measured.get("samples") or () for p in pair)
+    if len(first) < 2 or len(second) < 2:
+        return None
     return verdict(second, first).interval
 
 
-def _crossing_interval(
-    x: Sequence[float], bands: Sequence[tuple[float, float]]
-) -> tuple[float, float] | None:
-    """Between the crossings of the band's edges; None where an edge never crosses."""
-    edges = [log_crossing(x, [band[side] for band in bands]) for side in (0, 1)]
+def _crossing_interval(x: Sequence[float], bands: Sequence[Band]) -> tuple[float, float] | None:
+    """Between the crossings of the band's edges; None where one is unknown or never crosses."""
+    known_bands = [band for band in bands if band is not None]
+    if len(known_bands) < len(bands):
+        return None
+    edges = [log_crossing(x, [band[side] for band in known_bands]) for side in (0, 1)]
     known = sorted(edge for edge in edges if edge is not None)
     return (known[0], known[1]) if len(known) == 2 else None
 
@@ -102,7 +106,7 @@ def _verdict(
     interval: tuple[float, float] | None,
     predicted_ratios: Sequence[float],
     measured_ratios: Sequence[float],
-    bands: Sequence[tuple[float, float]],
+    bands: Sequence[Band],
 ) -> str:
     """Differs only where noise does not explain it: a size whose whole band contradicts."""
     if predicted is not None and measured is not None:
@@ -113,7 +117,7 @@ def _verdict(
         if interval is not None:
             return DIFFERS
     against = [
-        (math.log(p) * math.log(m) < 0, band[0] <= 1 <= band[1])
+        (math.log(p) * math.log(m) < 0, band is None or band[0] <= 1 <= band[1])
         for p, m, band in zip(predicted_ratios, measured_ratios, bands, strict=True)
     ]
     if (predicted is None or measured is None) and not any(wrong for wrong, _open in against):

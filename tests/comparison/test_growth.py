@@ -120,7 +120,10 @@ def test_noise_is_pooled_over_the_points() -> None:
 
 
 def crossing(
-    factors: Sequence[float], spread: float, values: Sequence[int] = (250, 500, 2000, 4000)
+    factors: Sequence[float],
+    spread: float,
+    values: Sequence[int] = (250, 500, 2000, 4000),
+    processes: int = 5,
 ) -> CrossoverCheck:
     """a takes n² s, b 1000 n s, so a is overtaken at 1000; a is measured ``factors`` slower."""
     machine = flat_machine(flop_per_s=1.0)
@@ -129,7 +132,7 @@ def crossing(
         groups = (group("aten.mm", "matmul", flop, 0, 1),)
         return derivation(name, groups, peak=n, state=0, steps=0, sizes=("n",))
 
-    samples = [1 + spread * step for step in (0, 2, -2, 1, -1)]
+    samples = [1 + spread * step for step in (0, 2, -2, 1, -1)][:processes]
     a = [predict(make("a", n * n), {"n": value}, machine) for value in values]
     b = [predict(make("b", 1000 * n), {"n": value}, machine) for value in values]
     points = [sampled(p, f, samples) for p, f in zip(a, factors, strict=True)]
@@ -164,3 +167,10 @@ def test_an_order_that_noise_alone_turns_cannot_tell() -> None:
 
     assert found.predicted is not None and found.measured is None
     assert found.verdict == "cannot tell"
+
+
+def test_one_process_a_side_cannot_contradict_a_prediction() -> None:
+    found = crossing([2.5] * 4, 0.005, processes=1)
+
+    assert found.measured == pytest.approx(400)
+    assert (found.interval, found.verdict) == (None, "cannot tell")
