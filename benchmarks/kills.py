@@ -227,7 +227,7 @@ def run(kills: int, real: int, seed: int) -> Tally:
         for measured, count in ((False, kills - real), (True, real)):
             target, sizes = (f"{factory}:double", 4) if measured else ("fake", 8)
             points = expand([target], {"n": [3 + 2 * place for place in range(sizes)]})
-            plan = SweepPlan(points, seed, resident=not measured, timing=_BRIEF, block=6)
+            plan = SweepPlan(points, seed, repeats=3, resident=not measured, timing=_BRIEF, block=6)
             expected = unbroken(folder, plan, measured) if count else {}
             last = tally.kills.total() + count
             while tally.kills.total() < last:

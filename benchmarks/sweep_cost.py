@@ -49,7 +49,7 @@ class _TimedStore(Store):
 
 def cost(points: int) -> dict[str, float]:
     """Seconds per point: all of it, of a CPU, in the store, and to find that it is done."""
-    plan = SweepPlan(expand(["fake"], {"n": range(1, points + 1)}), seed=1)
+    plan = SweepPlan(expand(["fake"], {"n": range(1, points + 1)}), seed=1, repeats=3)
     with tempfile.TemporaryDirectory() as folder, _TimedStore(Path(folder) / "runs") as store:
         start, cpu = time.perf_counter(), time.process_time()
         done = len(list(run_sweep(plan, store, RUN, opener=_open_instant)))

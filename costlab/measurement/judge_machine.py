@@ -45,8 +45,8 @@ def judge_clock(
     go, none does, and the flag says so. A device without a clock reading (a CPU's cores each
     have their own) is not judged.
 
-    Flags: those of ``devices.clocks.judge_clocks``, and "warmed_up" (the device ended more than
-    10 °C warmer than it began).
+    Flags: those of ``devices.clocks.judge_clocks``, and "warmed_up" (the device became more than
+    10 °C warmer while it was timed).
     """
     during = [sample for sample in samples if "sm_clock" in sample.readings]
     if not during or timing.start_s is None or timing.end_s is None:
@@ -57,7 +57,9 @@ def judge_clock(
     judgement = judge_clocks(nearest, _reference(during), rules)
     kept = [timing.samples_s[index] for index in judgement.kept]
     flags = list(judgement.flags)
-    warmer = warming([sample.get("temperature", "°C") for sample in during])
+    # From idle to its first calls every device warms up; what counts is the timed part.
+    timed = [one for one in during if timing.start_s <= one.time_s <= timing.end_s]
+    warmer = warming([sample.get("temperature", "°C") for sample in timed])
     if warmer.value is not None and warmer.value > _WARMER_C:
         flags.append("warmed_up")
     return replace(timing, median_s=median(kept)), tuple(flags)

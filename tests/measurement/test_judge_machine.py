@@ -61,6 +61,8 @@ def test_a_device_that_warms_up_is_named() -> None:
     trace = [_device(10.5, 2e9, celsius=40.0), _device(12.5, 2e9, celsius=61.0)]
 
     assert judge_clock(_timing(1.0, 1.0, 1.0), trace)[1] == ("warmed_up",)
+    before = [_device(2.0, 2e9, celsius=30.0), *trace[1:]]
+    assert judge_clock(_timing(1.0, 1.0, 1.0), before)[1] == ()
 
 
 @pytest.mark.parametrize(

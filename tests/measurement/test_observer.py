@@ -19,7 +19,7 @@ def _cool_down(observer: Observer) -> tuple[str, ...]:
 
 
 def test_the_first_pass_starts_at_once_and_sets_the_band() -> None:
-    observer, pauses = _observer(40.0, 60.0, 52.0, 44.0)
+    observer, pauses = _observer(40.0, 75.0, 66.0, 58.0)
 
     assert _cool_down(observer) == ()
     observer.ended()

@@ -65,4 +65,4 @@ class FakeWorkers:
 
 def plan(*targets: str, n: list[int], **settings: Any) -> SweepPlan:
     """A plan of ``targets`` at sizes ``n``."""
-    return SweepPlan(expand(targets or ("a",), {"n": n}), **{"seed": 4, **settings})
+    return SweepPlan(expand(targets or ("a",), {"n": n}), **{"seed": 4, "repeats": 3, **settings})

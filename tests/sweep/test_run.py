@@ -70,7 +70,7 @@ def test_thread_counts_are_interleaved_too_with_workers_of_their_own(path: Path)
         return workers[threads].open(device, threads)
 
     turns: list[int] = []
-    planned = SweepPlan(expand(["a"], {"n": [3, 5]}, threads=[1, 2]), seed=4)
+    planned = SweepPlan(expand(["a"], {"n": [3, 5]}, threads=[1, 2]), seed=4, repeats=3)
     with Store(path) as store:
         sweep = run_sweep(
             planned, store, "r", opener=open_workers,

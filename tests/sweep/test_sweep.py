@@ -39,7 +39,7 @@ with Store(Path(sys.argv[1])) as store:
 
 def _plan(*targets: str, n: list[int]) -> SweepPlan:
     """A plan whose points take as little time as they can."""
-    return SweepPlan(expand(targets, {"n": n}), seed=4, resident=False, timing=_BRIEF)
+    return SweepPlan(expand(targets, {"n": n}), seed=4, repeats=3, resident=False, timing=_BRIEF)
 
 
 @pytest.fixture
