@@ -89,7 +89,7 @@ def show(record: CalibrationRecord) -> str:
         curve = record.bandwidth["copy"]
         rows.append((_("memory bandwidth"), format_value(curve.points[-1][1], "B/s")))
     rows += [
-        (_("launch, {phase}").format(phase=phase), format_value(seconds, "s"))
+        (_("launch, {phase}").format(phase=phase.replace("_", " ")), format_value(seconds, "s"))
         for phase, seconds in record.launch_s.items()
     ]
     rows.append((_("dependent step"), format_value(record.step_s, "s")))

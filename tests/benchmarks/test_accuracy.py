@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks import accuracy, times
 from benchmarks.accuracy import Outcome, outcomes, report, rows
 from benchmarks.points import Bounds
 from benchmarks.tables import markdown_table, write_between
@@ -67,3 +68,32 @@ def test_text_between_markers_is_replaced_and_nothing_else(tmp_path: Path) -> No
     assert expected == file.read_text(encoding="utf-8")
     with pytest.raises(ValueError, match="y:begin"):
         write_between("y", "", file)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "ran", "status"),
+    [
+        ([], ["memory", "time"], 1),
+        (["--only", "memory"], ["memory"], 0),
+        (["rnn", "--modes", "train", "--only", "time"], ["time"], 1),
+    ],
+)
+def test_both_halves_run_unless_one_is_chosen(
+    monkeypatch: pytest.MonkeyPatch, arguments: list[str], ran: list[str], status: int
+) -> None:
+    seen: list[str] = []
+
+    def memory(_arguments: object) -> int:
+        seen.append("memory")
+        return 0
+
+    def time(given: list[str]) -> int:
+        seen.append("time")
+        assert given[:1] == ["rnn"] or "rnn" not in arguments
+        return 1
+
+    monkeypatch.setattr(accuracy, "_memory", memory)
+    monkeypatch.setattr(times, "main", time)
+
+    assert accuracy.main(arguments) == status
+    assert seen == ran
