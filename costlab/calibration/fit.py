@@ -102,7 +102,7 @@ def _launch_s(program: TinyProgram, record: CalibrationRecord, copy_s: float | N
     """Seconds per launch; a copy of a bias takes ``copy_s``, or as long as any launch (None)."""
     work_s = float(predict_ops(program.ops, record, "forward").work_s)
     launches = sum(op.launches for op in program.ops)
-    copies = sum(op.op == BIAS_COPY for op in program.ops)
+    copies = sum(op.op == BIAS_COPY for op in program.ops) if record.device == "cpu" else 0
     rest_s = program.time_s - work_s - launches * record.step_s - copies * (copy_s or 0.0)
     if copy_s is None:
         launches += copies
