@@ -29,7 +29,7 @@ from costlab.units import format_value
 __all__ = ["calibrate", "load_latest", "staleness"]
 
 # Seconds in which the worker measures; starting it and fitting take some seconds more.
-_BUDGET_S = {"trial": 30.0, "quickest": 10.0, "quick": 38.0, "full": 165.0}
+_BUDGET_S = {"trial": 12.0, "quickest": 10.0, "quick": 38.0, "full": 165.0}
 _TIMEOUT_FACTOR = 2.0
 _STARTING_S = 90.0
 
@@ -110,7 +110,7 @@ class _Heard:
     peak_bytes: dict[int, int] = field(default_factory=dict)
     times_s: dict[int, list[float]] = field(default_factory=dict)
     skipped: dict[int, str] = field(default_factory=dict)
-    overheads: Overheads | None = None
+    overheads: list[Overheads] = field(default_factory=list)
     torch: str = ""
 
 
@@ -121,8 +121,7 @@ def _fitted(record: CalibrationRecord, suite: Sequence[Case], heard: _Heard) -> 
         for index, case in enumerate(suite)
         if index in heard.times_s
     ]
-    overheads = heard.overheads
-    assert overheads is not None
+    overheads = Overheads.median(heard.overheads)
     shaped, bandwidth = tables(timed, overheads.bare_s, overheads.bare_backward_s)
     record = replace(
         record,
@@ -176,7 +175,7 @@ def _listen(
             answers += 1
             _take(heard, message)
             spent_s = time.monotonic() - start
-            share = max(answers / (ROUNDS * count + 1), spent_s / request["seconds"])
+            share = max(answers / (ROUNDS * (count + 1)), spent_s / request["seconds"])
             share = min(share, 0.99)
             left_s = format_value(math.ceil(spent_s * (1 - share) / share), "s")
             progress(_("measuring rates, {time} left").format(time=left_s), share)
@@ -197,8 +196,8 @@ def _listen(
 
 def _take(heard: _Heard, message: Mapping[str, Any]) -> None:
     if message["kind"] == "overheads":
-        heard.overheads = Overheads.from_json(
-            {key: value for key, value in message.items() if key != "kind"}
+        heard.overheads.append(
+            Overheads.from_json({key: value for key, value in message.items() if key != "kind"})
         )
         return
     index = message["index"]

@@ -59,6 +59,23 @@ class CellLoop(nn.Module):
         return torch.stack(outputs, dim=1)
 
 
+class LinearLoop(CellLoop):
+    """A recurrence written out in Python: few operators per step, and a module call."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        nn.Module.__init__(self)
+        del heads
+        self.mix = nn.Linear(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        state = torch.zeros_like(x[:, 0])
+        outputs = []
+        for step in x.unbind(1):
+            state = torch.tanh(self.mix(state) + step)
+            outputs.append(state)
+        return torch.stack(outputs, dim=1)
+
+
 class Gru(nn.Module):
     """A recurrent layer whose steps are called from C++ rather than from Python."""
 
@@ -201,7 +218,8 @@ def _builder(kind: type[nn.Module], trains: bool) -> Builder:
 
 
 _MODULES: dict[str, type[nn.Module]] = {
-    "block": Block, "scores": ScoresBlock, "cell_loop": CellLoop, "gru": Gru, "rnn": Rnn,
+    "block": Block, "scores": ScoresBlock, "cell_loop": CellLoop,
+    "linear_loop": LinearLoop, "gru": Gru, "rnn": Rnn,
     "gated": Gated, "convolved": Convolved, "sorted": Sorted, "cache": Cache,
 }  # fmt: skip
 PROGRAMS: dict[str, Builder] = {

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from costlab.calibration.pricing import PricedOp
@@ -69,3 +69,22 @@ class Overheads:
     def from_json(cls, data: Mapping[str, Any]) -> Overheads:
         programs = tuple(TinyProgram.from_json(program) for program in data["programs"])
         return cls(**{**data, "programs": programs})
+
+    @classmethod
+    def median(cls, rounds: Sequence[Overheads]) -> Overheads:
+        """The median of every timing over ``rounds`` of the same programs."""
+
+        def middle(name: str) -> float:
+            return median([getattr(one, name) for one in rounds])
+
+        programs = tuple(
+            replace(same[0], time_s=median([program.time_s for program in same]))
+            for same in zip(*(one.programs for one in rounds), strict=True)
+        )
+        return cls(
+            programs=programs,
+            step_s=middle("step_s"),
+            bare_s=middle("bare_s"),
+            bare_backward_s=middle("bare_backward_s"),
+            fault_s_per_byte=middle("fault_s_per_byte"),
+        )

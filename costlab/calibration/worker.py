@@ -1,9 +1,9 @@
 """The child process of a calibration: times every case in rounds and sends what it sees.
 
 ``python -m costlab.calibration.worker`` reads one request on stdin and writes JSON lines: one
-``"overheads"``, ``"case"`` messages (the first of a case with its operators), and ``"done"``; or
-``"rejected"``, an error of CostLab's tree (there is no such device). It ends when all rounds are
-done or the request's seconds are over: a slow machine measures less.
+``"overheads"`` per round, ``"case"`` messages (the first of a case with its operators), and
+``"done"``; or ``"rejected"``, an error of CostLab's tree (there is no such device). It ends when
+all rounds are done or the request's seconds are over: a slow machine measures less.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ from costlab.measurement.timing import (
 from costlab.measurement.worker import die_with_parent
 from costlab.trace.tracker import Tracker
 
+# The first round ends here, so that a second one tells how far timings repeat.
+_FIRST_SHARE = 0.75
 _WINDOW_S = {"trial": 0.004, "quickest": 0.006, "quick": 0.015, "full": 0.04}
 
 
@@ -46,7 +48,8 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
     A case that this device has no kernel or memory for, or an operator of which has no cost
     rule, is sent as "skipped" with the reason.
     """
-    end = time.monotonic() + request["seconds"]
+    start = time.monotonic()
+    end = start + request["seconds"]
     preload()
     torch.manual_seed(1)
     torch.set_num_threads(request["threads"])
@@ -56,15 +59,20 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
     plan = TimingPlan(
         warmup_s=window_s / 2, min_samples=3, min_time_s=window_s, max_time_s=6 * window_s
     )
-    overheads = measure_overheads(device, getattr(torch, request["dtype"]), stopwatch, window_s)
-    send({"kind": "overheads", **asdict(overheads)})
     suite = list(enumerate(device_cases(request["level"], request["device"])))
     skipped: set[int] = set()
     for turn in range(ROUNDS):
+        # Anew in every round: what disturbs the machine for seconds must not hit all of them.
+        if turn == 0 or time.monotonic() < end:
+            dtype = getattr(torch, request["dtype"])
+            overheads = measure_overheads(device, dtype, stopwatch, window_s)
+            send({"kind": "overheads", **asdict(overheads)})
+        limit = start + _FIRST_SHARE * request["seconds"] if turn == 0 else end
         for index, case in suite if turn % 2 == 0 else reversed(suite):
             if index in skipped:
                 continue
-            if time.monotonic() > end:
+            if time.monotonic() > limit:
+                suite = suite[:index] if turn == 0 else suite
                 break
             try:
                 message = _time(case, request, plan, stopwatch, with_ops=turn == 0)

@@ -21,6 +21,7 @@ _PASS = "pass"
 _ENOUGH_PASSES = 3
 _ENOUGH = 5  # residuals of one kind before it gets an interval of its own
 _LEVEL = 0.9
+_RANGE_OF_THREE = 1.693  # expected range of three normal values, in standard deviations
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +157,8 @@ def spread_from_residuals(residuals: Sequence[Residual], noise: float = 0.0) -> 
 
     Args:
         residuals: held-out cases; the name of a whole pass is "pass".
-        noise: relative spread of the timings themselves, which widens the intervals that come
-            from single kernels; the errors of whole passes have it in them.
+        noise: relative spread between rounds of the same timing, which widens every interval: a
+            run later on meets the machine in another state.
     """
     ratios: dict[str, list[float]] = {}
     for residual in residuals:
@@ -166,7 +167,7 @@ def spread_from_residuals(residuals: Sequence[Residual], noise: float = 0.0) -> 
         ratios.setdefault(kind, []).append(ratio)
     passes = ratios.pop(_PASS, [])
     if len(passes) >= _ENOUGH_PASSES:
-        return {"": _interval(passes, 0.0)}
+        return {"": _interval(passes, noise)}
     everything = [ratio for values in ratios.values() for ratio in values] + passes
     if not everything:
         return {}
@@ -178,11 +179,12 @@ def _interval(ratios: list[float], noise: float) -> Spread:
     """Where the next ratio lies, taking their logarithms as normal; it always contains 1."""
     count = len(ratios)
     middle = mean(ratios)
-    # One value alone says how far off it was, in either direction.
-    half = (
-        student_quantile(count - 1, _LEVEL) * stdev(ratios) * math.sqrt(1 + 1 / count)
-        if count > 1
-        else abs(middle)
-    )
-    low, high = min(middle - half, 0.0), max(middle + half, 0.0)
-    return (math.exp(low) / (1 + noise), math.exp(high) * (1 + noise))
+    if count == 1:
+        # One value alone says how far off it was, in either direction.
+        half = abs(middle) + math.log1p(noise)
+    else:
+        deviation = math.hypot(
+            stdev(ratios) * math.sqrt(1 + 1 / count), math.log1p(noise) / _RANGE_OF_THREE
+        )
+        half = student_quantile(count - 1, _LEVEL) * deviation
+    return (math.exp(min(middle - half, 0.0)), math.exp(max(middle + half, 0.0)))

@@ -15,7 +15,7 @@ from costlab.calibration.fit import (
 )
 from costlab.calibration.pricing import PricedOp, predict_ops
 from costlab.calibration.suite import BANDWIDTH, PASS, SHAPED, Case
-from costlab.calibration.timings import TimedCase, TinyProgram
+from costlab.calibration.timings import Overheads, TimedCase, TinyProgram
 from costlab.devices import fingerprint
 from costlab.hardware.calibration_record import CalibrationRecord, Residual
 from costlab.hardware.rates import CalibratedRates
@@ -177,3 +177,10 @@ def test_programs_that_find_their_bytes_further_out_have_a_cold_share() -> None:
 
     assert record.cold_share == 1.0
     assert record.program_factor == pytest.approx(1.0, rel=0.03)
+
+
+def test_a_disturbed_round_of_overheads_does_not_count() -> None:
+    quiet = Overheads((_tiny("", 10, 2e-6),), 1e-7, 1e-6, 5e-6, 7e-10)
+    hit = Overheads((_tiny("", 10, 9e-6),), 9e-7, 9e-6, 9e-6, 9e-10)
+
+    assert Overheads.median([quiet, hit, quiet]) == quiet

@@ -68,6 +68,16 @@ def test_intervals_contain_the_prediction_and_cover_what_they_say() -> None:
     assert 0.86 <= covered / 500 <= 0.95
 
 
+def test_noise_between_rounds_adds_to_the_errors_of_passes() -> None:
+    passes = [case("pass", math.exp(x)) for x in (-0.1, 0.0, 0.1)]
+    sigma = math.log(1.4) / 1.693
+
+    low, high = spread_from_residuals(passes, noise=0.4)[""]
+
+    half = 2.920 * math.sqrt(0.1**2 * (1 + 1 / 3) + sigma**2)
+    assert (low, high) == pytest.approx((math.exp(-half), math.exp(half)), rel=1e-3)
+
+
 def test_noise_widens_the_spread_and_no_residual_means_no_spread() -> None:
     assert spread_from_residuals([case("copy", 1.0)], noise=0.25)[""] == pytest.approx((0.8, 1.25))
     assert spread_from_residuals([case("copy", 2.0)])[""] == pytest.approx((1.0, 4.0))
