@@ -21,8 +21,9 @@ _LEAST_WORK = 0.2
 # A launch is taken to cost at least this share of a tiny program.
 _LEAST_LAUNCH = 0.2
 _FUSED = "fused_"
-# Factors that a fit may take, and how much it prefers those near 1.
-_FACTORS = np.exp(np.linspace(math.log(0.7), math.log(3.5), 33))
+# Factors that a fit may take (a program does not make work shorter, and beyond twice it would
+# make up for other errors), and how much it prefers those near 1.
+_FACTORS = np.exp(np.linspace(0.0, math.log(2.0), 33))
 _FAR = np.abs(np.log(_FACTORS))[:, None] + np.abs(np.log(_FACTORS))[None, :]
 _CAUTION = 0.25
 _COLD_SHARES = tuple(step / 10 for step in range(11))
@@ -167,7 +168,8 @@ def with_residuals(record: CalibrationRecord, timed: Sequence[TimedCase]) -> Cal
         for item in timed
         if item.case.held_out
     )
-    spread = median([item.spread for item in timed]) if timed else 0.0
+    again = [item.spread for item in timed if len(item.times_s) > 1]
+    spread = median(again) if again else 0.0
     return replace(record, residuals=residuals, spread=spread)
 
 

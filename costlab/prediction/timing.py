@@ -152,6 +152,18 @@ class _Run:
         chosen = single if loop == single else np.where(calls >= _LOOP_CALLS, loop, single)
         return chosen + extra
 
+    def waiting_s(self, size: Any) -> Any:
+        """Seconds that a call waits for ``size`` bytes further out than where it alone finds them.
+
+        The rate by shape holds for operands that the call itself brought into the caches.
+        """
+        rates = self.machine.rates
+        alone: Any = rates.bytes_per_s("", _FALLBACK, size)
+        level: Any = rates.bytes_per_s("", _FALLBACK, np.maximum(size, self.footprint))
+        if alone is None:
+            return 0.0
+        return self.machine.cold_share * size * np.maximum(1 / level - 1 / alone, 0.0)
+
     def seconds_per_byte(self, op: str, kind: str, size: Any) -> Any:
         """Seconds per byte of a call that addresses ``size`` bytes; None without a bandwidth."""
         alone: Any = self.machine.rates.bytes_per_s(op, kind, size)
@@ -193,6 +205,8 @@ def _time_of_group(group: Group, sizes: Sequence[Any], run: _Run) -> GroupTime:
     matrix = group.kind in MATRIX_KINDS
     count = calls * (run.machine.matrix_factor if matrix else run.machine.program_factor)
     compute = count * flop / rate if rate is not None else count * 0.0
+    if matrix and run.machine.cold_share:
+        compute = compute + count * run.waiting_s(size)
     memory = count * size * per_byte if per_byte is not None else count * 0.0
     return GroupTime(
         group=group,
