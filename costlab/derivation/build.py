@@ -54,6 +54,7 @@ class Builder:
         self.trip: Expr | None = symbol(trip) if trip is not None else None
         self.trips = [t.sizes[trip] for t in traces] if trip is not None else None
         sizes = [dict(t.sizes) for t in traces]
+        self._opaque: dict[int, TensorSpec] = {}  # by storage in the first trace
         self._literal = Fitter(sizes, variables, known)
         self._loops: list[Fitter] = []
         for number in range(len(alignment.loops)):
@@ -123,8 +124,10 @@ class Builder:
         first = records[0][0]
         size = opaque_size(bare, index)
         if size is not None:
+            out = first.outs[index]
             self._literal.learn(size)
-            return TensorSpec((simplest(size),), (1,), first.outs[index].dtype)
+            self._opaque[out.storage] = TensorSpec((simplest(size),), (1,), out.dtype)
+            return self._opaque[out.storage]
         return self._tensor(slot, [[r.outs[index] for r in row] for row in records], first)
 
     def _kept(
@@ -207,6 +210,9 @@ class Builder:
             raise DerivationError(
                 "an operand changes its rank between sizes", operator=record.op, where=record.where
             )
+        if first.storage in self._opaque:
+            # Rounded to pages, small blocks are all alike: no fit would see how they grow.
+            return self._opaque[first.storage]
         shape = tuple(
             self._fit(slot, [[s.shape[i] for s in row] for row in table], "a dimension", record)  # type: ignore[misc]
             for i in range(len(first.shape))

@@ -53,3 +53,12 @@ def test_a_narrower_class_is_what_it_is_when_derived_alone(
 
     assert costlab.derive(name, prove=False) == helped
     assert taken
+
+
+@pytest.mark.parametrize("sizes", [(6, 36), (5, 58), (1, 77)], ids=str)
+def test_blocks_rounded_to_pages_grow_with_one_step_too(sizes: tuple[int, int]) -> None:
+    """All the small sizes of a derivation have a workspace of a page; larger ones have not."""
+    found = derived("arch lstm", "train")
+    point = {"b": sizes[0], "n": 1, "d": sizes[1]}
+    run = run_of(resolve("lstm").factory("train"), "train", point)
+    assert formulas_at(found, point) == counts(run)
