@@ -53,11 +53,18 @@ def test_every_kernel_has_the_class_its_table_names(name: str) -> None:
 @pytest.mark.parametrize("name", sorted(_KERNELS))
 def test_every_kernel_runs_again_and_again(name: str, dtype: str) -> None:
     kernel = build(name, _shape(_KERNELS[name]), dtype, "cpu")
+    ran = []
     with torch.set_grad_enabled(kernel.grad):
         for _ in range(2):
             if kernel.between is not None:
                 kernel.between()
             kernel.action()
+            if kernel.between is not None:
+                kernel.between()
+            ran.append([op.op for op in traced(kernel, "cpu")])
+
+    assert ran[0] == ran[1]
+    assert ran[0]
 
 
 def test_matmul_flop_are_torchs() -> None:

@@ -41,7 +41,10 @@ def test_a_quick_command_runs(command: str, capsys: pytest.CaptureFixture[str]) 
 
 @pytest.mark.parametrize("command", OTHERS)
 def test_another_command_parses(command: str) -> None:
-    build_parser().parse_known_args(command.split()[1:])
+    known, rest = build_parser().parse_known_args(command.split()[1:])
+
+    assert callable(known.run)
+    assert not [word for word in rest if word.startswith("-")]
 
 
 def test_make_targets_exist() -> None:
