@@ -117,17 +117,35 @@ def _row(architecture: str, mode: str, judged: Sequence[Judged]) -> list[str]:
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What the goals are about: errors over all points, and the share inside their interval."""
+
+    median: float
+    p90: float
+    inside: float
+
+    @classmethod
+    def of(cls, judged: Sequence[Judged]) -> Summary:
+        errors = [abs(item.error) for item in judged]
+        inside = sum(item.inside for item in judged) / len(judged)
+        return cls(median(errors), quantile(errors, 0.9), inside)
+
+    @property
+    def met(self) -> bool:
+        return self.median <= GOAL_MEDIAN and self.p90 <= GOAL_P90 and self.inside >= GOAL_INSIDE
+
+
 def report(judged: Sequence[Judged], record: CalibrationRecord) -> str:
-    """The table in Markdown, whether the goals are met, and the machine."""
-    errors = [abs(item.error) for item in judged]
-    inside = sum(item.inside for item in judged) / len(judged)
+    """The table in Markdown, the goals beside what came out, and the machine."""
+    summary = Summary.of(judged)
     roofline = [abs(item.roofline_error) for item in judged]
     lines = [
         markdown_table(_HEADER, rows(judged)),
         "",
         f"{len(judged)} points, {record.dtype}, {record.threads} thread. Median error"
-        f" {median(errors):.1%} (goal {GOAL_MEDIAN:.0%}), 90th percentile"
-        f" {quantile(errors, 0.9):.1%} (goal {GOAL_P90:.0%}), {inside:.0%} inside their interval"
+        f" {summary.median:.1%} (goal {GOAL_MEDIAN:.0%}), 90th percentile"
+        f" {summary.p90:.1%} (goal {GOAL_P90:.0%}), {summary.inside:.0%} inside their interval"
         f" (goal {GOAL_INSIDE:.0%}). A plain roofline: median {median(roofline):.0%}.",
         "",
         f"{machine()}; calibration of level {record.level} in {record.duration_s:.0f} s.",
@@ -168,11 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{item.point}: {1e3 * item.point.measured_s:.2f} ms, predicted {item.error:+.0%}")
     if args.write:
         write_between("times", text)
-    errors = [abs(item.error) for item in judged]
-    inside = sum(item.inside for item in judged) / len(judged)
-    return int(
-        median(errors) > GOAL_MEDIAN or quantile(errors, 0.9) > GOAL_P90 or inside < GOAL_INSIDE
-    )
+    return int(not Summary.of(judged).met)
 
 
 def _show(text: str, share: float) -> None:

@@ -13,7 +13,6 @@ from costlab.i18n import _
 from costlab.units import format_percent
 
 if TYPE_CHECKING:
-    from costlab.cli.joined import Point
     from costlab.comparison.record import ComparedPoint, Comparison
     from costlab.comparison.runs import RunComparison, RunPoint
 
@@ -48,45 +47,35 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Compare and show."""
-    from costlab.cli.joined import compare_run, load_points
+    from costlab.cli.joined import compare_run, compare_stored, load_points
 
     limit = None if args.fail_over is None else _limit(args.fail_over)
     name, points = load_points(args.store, args.run_name)
-    if args.against is not None:
-        return _run_against(args, name, points, limit)
-    comparison = compare_run(name, points, Progress(args.quiet))
-    if args.json:
-        print_json(comparison.to_json())
-    else:
-        print(show(comparison))
-    if limit is None:
-        return 0
-    text = _("costlab: {name} {sizes}: {metric} is off by more than {limit}")
-    return _fail([point for point in comparison.points if _is_over(point, *limit)], text, limit)
-
-
-def _run_against(
-    args: argparse.Namespace,
-    name: str,
-    points: list[Point],
-    limit: tuple[str, float] | None,
-) -> int:
-    """Compare with another run and show."""
-    from costlab.cli.joined import compare_stored
-
-    comparison = compare_stored(args.store, name, points, args.against)
-    if args.json:
-        print_json(comparison.to_json())
-    else:
-        print(show(comparison))
-    if limit is None:
-        return 0
+    if args.against is None:
+        predicted = compare_run(name, points, Progress(args.quiet))
+        _print(predicted, args.json)
+        text = _("costlab: {name} {sizes}: {metric} is off by more than {limit}")
+        over = [p for p in predicted.points if limit and _is_over(p, *limit)]
+        return _fail(over, text, limit)
+    runs = compare_stored(args.store, name, points, args.against)
+    _print(runs, args.json)
     text = _("costlab: {name} {sizes}: {metric} grew by more than {limit}")
-    return _fail([point for point in comparison.points if _has_grown(point, *limit)], text, limit)
+    return _fail([p for p in runs.points if limit and _has_grown(p, *limit)], text, limit)
 
 
-def _fail(over: Sequence[ComparedPoint | RunPoint], text: str, limit: tuple[str, float]) -> int:
+def _print(comparison: Comparison | RunComparison, as_json: bool) -> None:
+    if as_json:
+        print_json(comparison.to_json())
+    else:
+        print(show(comparison))
+
+
+def _fail(
+    over: Sequence[ComparedPoint | RunPoint], text: str, limit: tuple[str, float] | None
+) -> int:
     """Name each point on stderr; the exit code."""
+    if limit is None:
+        return 0
     for point in over:
         sizes = " ".join(f"{k}={v}" for k, v in point.sizes.items())
         print(

@@ -59,24 +59,28 @@ def growth_figures(comparison: Comparison, metric: str = "time") -> list[FigureS
                 name if len({c for c, _f in curves}) == len(curves) else _named(name, curve_sizes)
             )
             series += _pair(points, variable, metric, label, colour)
-        unit = METRICS[metric][1]
-        title = _title(metric)
-        figures.append(
-            FigureSpec(
-                title=f"{title}, {mode}",
-                x=size_axis(variable),
-                y=Axis(title.lower(), unit),
-                series=tuple(series),
-                caption=_("lines predicted with their interval, points measured"),
-            )
-        )
+        caption = _("lines predicted with their interval, points measured")
+        figures.append(_growth_figure(metric, mode, variable, series, caption))
     return figures
+
+
+def _growth_figure(
+    metric: str, mode: str, variable: str, series: Sequence[Series], caption: str
+) -> FigureSpec:
+    title = {"time": _("Time"), "peak_bytes": _("Peak memory")}[metric]
+    return FigureSpec(
+        title=f"{title}, {mode}",
+        x=size_axis(variable),
+        y=Axis(title.lower(), METRICS[metric][1]),
+        series=tuple(series),
+        caption=caption,
+    )
 
 
 def predicted_figures(predictions: Sequence[Prediction], metric: str = "time") -> list[FigureSpec]:
     """Predicted ``metric`` over each size that varies while all others stay, one per mode."""
     names = dict.fromkeys(name for p in predictions for name in p.sizes)
-    field, unit = METRICS[metric]
+    field = METRICS[metric][0]
     figures = []
     for mode in dict.fromkeys(p.mode for p in predictions):
         for variable in names:
@@ -98,16 +102,8 @@ def predicted_figures(predictions: Sequence[Prediction], metric: str = "time") -
                     )
                 )
             if series:
-                title = _title(metric)
-                figures.append(
-                    FigureSpec(
-                        title=f"{title}, {mode}",
-                        x=size_axis(variable),
-                        y=Axis(title.lower(), unit),
-                        series=tuple(series),
-                        caption=_("predicted, with the interval where there is one"),
-                    )
-                )
+                caption = _("predicted, with the interval where there is one")
+                figures.append(_growth_figure(metric, mode, variable, series, caption))
     return figures
 
 
@@ -126,10 +122,6 @@ def _curves(predictions: Sequence[Prediction], variable: str) -> Curves:
         for key, points in found.items()
         if len(points) > 1
     }
-
-
-def _title(metric: str) -> str:
-    return {"time": _("Time"), "peak_bytes": _("Peak memory")}[metric]
 
 
 def _named(name: str, sizes: Mapping[str, int]) -> str:
