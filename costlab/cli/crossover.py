@@ -61,7 +61,8 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Solve for the crossovers, ceilings and terms."""
-    from costlab.cli.programs import check_sizes, load_machine, load_program, own_sizes
+    from costlab.calibration.choice import load_machine
+    from costlab.cli.programs import check_sizes, load_program, own_sizes
     from costlab.hardware.machine import DATASHEET
     from costlab.prediction.crossover import SCHEMA, ceiling, cheaper, crossovers
 

@@ -60,7 +60,8 @@ def _no_runs(path: Path) -> InputError:
 
 def predict_points(points: Sequence[Point], progress: Progress) -> list[Prediction]:
     """A prediction on this machine for every point, from its calibration."""
-    from costlab.cli.programs import load_machine, load_program
+    from costlab.calibration.choice import load_machine
+    from costlab.cli.programs import load_program
     from costlab.prediction.api import predict
 
     found = []

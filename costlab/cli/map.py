@@ -60,7 +60,8 @@ def run(args: argparse.Namespace) -> int:
     """Compute the map; print it or write it to a file."""
     import numpy as np
 
-    from costlab.cli.programs import check_sizes, load_machine, load_program
+    from costlab.calibration.choice import load_machine
+    from costlab.cli.programs import check_sizes, load_program
     from costlab.prediction.maps import winner_map
 
     if args.output is not None:

@@ -87,7 +87,8 @@ def predict_words(
     Raises:
         InputError: for no target, or a device, a setting or sizes that cannot be.
     """
-    from costlab.cli.programs import check_sizes, load_machine, load_program, own_sizes
+    from costlab.calibration.choice import load_machine
+    from costlab.cli.programs import check_sizes, load_program, own_sizes
     from costlab.prediction.api import predict
 
     targets, sizes = split_words(words)

@@ -29,6 +29,7 @@ class Series:
     Attributes:
         kind: "predicted" or "formula" (drawn as a line) or "measured" (drawn as points).
         colour: index into the palette; series of one architecture share it.
+        faint: drawn thinner and paler, as what is compared with.
     """
 
     name: str
@@ -38,6 +39,7 @@ class Series:
     colour: int = 0
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
+    faint: bool = False
 
     def __post_init__(self) -> None:
         lengths = {len(self.x), len(self.y)}
@@ -56,8 +58,17 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
+class Ring:
+    """A point of interest with a short sentence: where one curve overtakes another."""
+
+    x: float
+    y: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
 class FigureSpec:
-    """One plot: title, what it is about (caption), axes, series and marks."""
+    """One plot: title, what it is about (caption), axes, series, marks and rings."""
 
     title: str
     x: Axis
@@ -65,6 +76,7 @@ class FigureSpec:
     series: tuple[Series, ...]
     marks: tuple[Mark, ...] = field(default_factory=tuple)
     caption: str = ""
+    rings: tuple[Ring, ...] = ()
 
     def values(self, axis: str) -> Iterator[float]:
         """Every value on an axis ("x" or "y"), bands and marks included."""

@@ -22,7 +22,13 @@ from costlab.i18n import _
 from costlab.prediction.timing import time_of
 
 Array = NDArray[np.float64]
-METRICS = {"time": "time", "flop": "flop", "bytes": "bytes", "memory": "peak_bytes"}
+METRICS = {
+    "time": "time",
+    "flop": "flop",
+    "bytes": "bytes",
+    "memory": "peak_bytes",
+    "state": "state_bytes",
+}
 _NODES = 513
 
 
@@ -55,6 +61,8 @@ def curve(
     sizes: Mapping[str, int],
     metric: str,
     machine: Machine | None,
+    *,
+    hands: float | None = None,
 ) -> Values:
     """``metric`` of ``derivation`` at every one of ``values`` of the size ``over``.
 
@@ -65,6 +73,8 @@ def curve(
         sizes: the other sizes; what is left out takes its default.
         metric: a key of ``METRICS``.
         machine: needed for time only.
+        hands: how many hands share the work (see :mod:`costlab.prediction.width`); None: the
+            machine's own number.
     """
     values = np.asarray(values, dtype=float)
     full = complete_arrays(derivation, at_threads({**sizes, over: values}, machine))
@@ -78,11 +88,10 @@ def curve(
         if metric == "time" and mask.sum() > 4 * _NODES:
             nodes = np.geomspace(own[over].min(), own[over].max(), _NODES)
             at_nodes = complete_arrays(derivation, at_threads({**sizes, over: nodes}, machine))
-            found = _interpolate(
-                evaluate_class(derivation, cost_class, at_nodes, metric, machine), nodes, own[over]
-            )
+            known = evaluate_class(derivation, cost_class, at_nodes, metric, machine, hands)
+            found = _interpolate(known, nodes, own[over])
         else:
-            found = evaluate_class(derivation, cost_class, own, metric, machine)
+            found = evaluate_class(derivation, cost_class, own, metric, machine, hands)
         for target, source in (
             (result.value, found.value), (result.low, found.low), (result.high, found.high)
         ):  # fmt: skip
@@ -101,6 +110,7 @@ def evaluate_class(
     full: Mapping[str, Any],
     metric: str,
     machine: Machine | None,
+    hands: float | None = None,
 ) -> Values:
     """``metric`` of one class at complete sizes, wherever these lie."""
     shape = np.broadcast_shapes(*(np.shape(value) for value in full.values()))
@@ -108,9 +118,12 @@ def evaluate_class(
         if machine is None:
             raise InputError(_("time needs a machine"), advice=_("add --device"))
         times = time_of(cost_class, full, machine, derivation.mode)
+        scale: Any = 1.0
+        if hands is not None:
+            scale = 1.0 - times.work_s / times.total_s * (1.0 - machine.width / hands)
         return Values(
             *(
-                np.array(np.broadcast_to(part, shape), dtype=float)
+                np.array(np.broadcast_to(part * scale, shape), dtype=float)
                 for part in (times.total_s, times.low_s, times.high_s)
             )
         )

@@ -1,1 +1,1 @@
-"""The desktop app of CostLab (not part of this release yet)."""
+"""CostLab's desktop app: formula, prediction and measurement on one plot, with sliders."""

@@ -68,9 +68,10 @@ def test_noise_alone_is_no_drift_and_hides_none(seed: int) -> None:
     alone = [order_drift(_noisy(rng, 0.0)) for _ in range(200)]
     drifting = [order_drift(_noisy(rng, 0.5)) for _ in range(100)]
 
-    # At the stated 1 %, more than 12 of 200 come once in a million runs of this test.
+    # At the stated 1 %, more than 12 of 200 come once in a million runs of this test. Of such
+    # drifts 86 % are found (of 4 000); fewer than 65 of 100 come more rarely still.
     assert sum(drift is not None and drift.found for drift in alone) <= 12
-    assert sum(drift is not None and drift.found for drift in drifting) >= 80
+    assert sum(drift is not None and drift.found for drift in drifting) >= 65
 
 
 def test_too_few_times_say_nothing() -> None:

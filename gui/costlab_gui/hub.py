@@ -1,0 +1,75 @@
+"""The one object that widgets share: the document and the workspace, with Qt's signals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from costlab.errors import CostLabError
+from costlab_gui.model.document import Document
+from costlab_gui.model.messages import Message, Messages
+from costlab_gui.model.session import Session
+from costlab_gui.model.workspace import Workspace
+
+_FRAME_MS = 16
+
+
+class Hub(QObject):
+    """Passes changes on, at most once a frame.
+
+    Signals:
+        changed: names of session fields (frozenset) that changed since the last frame.
+        dragging: whether a slider is being dragged (drawing may be coarser meanwhile).
+        data_changed: what the workspace knows is new: formulas, calibrations, runs (str: which).
+        themed: the theme was changed.
+        told: a message for the user was added.
+    """
+
+    changed = Signal(object)
+    dragging = Signal(bool)
+    data_changed = Signal(str)
+    themed = Signal()
+    told = Signal(object)
+
+    def __init__(self, document: Document, workspace: Workspace, parent: QObject | None = None):
+        super().__init__(parent)
+        self.document = document
+        self.workspace = workspace
+        self.messages = Messages()
+        self._pending: set[str] = set()
+        self._drags = 0
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(0)
+        self._timer.timeout.connect(self.flush)
+        document.subscribe(self._note)
+
+    @property
+    def session(self) -> Session:
+        return self.document.session
+
+    def change(self, text: str = "", drag: int | None = None, **changes: Any) -> None:
+        """See :meth:`Document.change`."""
+        self.document.change(text, drag, **changes)
+
+    def new_drag(self) -> int:
+        """A number for the changes of one drag."""
+        self._drags += 1
+        return self._drags
+
+    def tell(self, message: Message | CostLabError | str) -> None:
+        """Show a message; an error is worded with what was given and what to do."""
+        self.told.emit(self.messages.add(message))
+
+    def flush(self) -> None:
+        """Pass on what changed now instead of at the next frame."""
+        self._timer.stop()
+        if self._pending:
+            changed, self._pending = frozenset(self._pending), set()
+            self.changed.emit(changed)
+
+    def _note(self, changed: frozenset[str]) -> None:
+        self._pending |= changed
+        if not self._timer.isActive():
+            self._timer.start()

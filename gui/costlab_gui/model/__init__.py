@@ -1,0 +1,1 @@
+"""State, commands and messages of the app. No Qt: everything here is tested without a window."""

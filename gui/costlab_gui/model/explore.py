@@ -1,0 +1,277 @@
+"""The curves page as data: figures, what cannot be drawn and why, and the read-out at one size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from costlab.errors import CostLabError, InputError, SizeError
+from costlab.figures.build import size_axis
+from costlab.figures.spec import LINEAR, LOG, MEASURED, PREDICTED, Axis, FigureSpec, Mark, Series
+from costlab.formulas.record import Derivation
+from costlab.i18n import _
+from costlab.prediction.api import predict
+from costlab.prediction.grid import METRICS as PREDICTABLE
+from costlab.prediction.grid import curve
+from costlab.prediction.record import Prediction
+from costlab.prediction.search import lattice_step, own_sizes
+from costlab_gui.model.session import Session, Setting
+from costlab_gui.model.workspace import NotDerived, Workspace
+
+POINTS = 256
+UNITS: Mapping[str, str] = {
+    "time": "s", "memory": "B", "flop": "FLOP", "bytes": "B", "state": "B", "energy": "J"
+}  # fmt: skip
+
+
+def metric_title(metric: str) -> str:
+    """What people call a metric."""
+    return {
+        "time": _("Time"),
+        "memory": _("Memory"),
+        "flop": _("FLOP"),
+        "bytes": _("Bytes moved"),
+        "state": _("State"),
+        "energy": _("Energy"),
+    }[metric]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One plot, and for every program that is not on it the reason."""
+
+    metric: str
+    figure: FigureSpec
+    problems: Mapping[str, str]
+    waiting: tuple[NotDerived, ...] = ()
+
+
+def panel(
+    session: Session,
+    workspace: Workspace,
+    metric: str,
+    measured: Sequence[Mapping[str, Any]] = (),
+    points: int = POINTS,
+) -> Panel:
+    """The figure of ``metric`` over ``session.over``.
+
+    Args:
+        session: what to show.
+        workspace: formulas and machines.
+        metric: one of ``session.METRICS``.
+        measured: stored points (as ``costlab profile --json`` prints them); those of the shown
+            programs at the session's setting are drawn.
+        points: how many sizes each curve has.
+    """
+    series: list[Series] = []
+    problems: dict[str, str] = {}
+    waiting: list[NotDerived] = []
+    for target in session.shown:
+        try:
+            series.append(_predicted(session, session.setting, workspace, target, metric, points))
+        except NotDerived as missing:
+            waiting.append(missing)
+            problems[target] = str(missing.message)
+        except CostLabError as error:
+            problems[target] = str(error)
+        if session.reference is not None:
+            try:
+                series.append(
+                    _predicted(session, session.reference, workspace, target, metric, points, True)
+                )
+            except CostLabError as error:
+                problems.setdefault(target, _("B: {error}").format(error=error))
+        series += _measured(session, workspace, target, metric, measured)
+    figure = FigureSpec(
+        title=f"{metric_title(metric)}, {session.setting.mode}",
+        x=_axis(session.over, session.log_x),
+        y=Axis(_y_label(metric, session), UNITS[metric], LOG if session.log_y else LINEAR),
+        series=tuple(series),
+        marks=_marks(session, workspace, metric),
+        caption=_caption(session),
+    )
+    return Panel(metric, figure, problems, tuple(waiting))
+
+
+def sizes_over(derivation: Derivation, session: Session, setting: Setting, points: int) -> Any:
+    """The sizes of the x axis at which a curve is evaluated: those where formulas hold smoothly."""
+    step = lattice_step(derivation, session.over, _known(derivation, setting.sizes))
+    low, high = max(session.low, 1), max(session.high, session.low + 1)
+    grid = np.geomspace(low, high, points) if session.log_x else np.linspace(low, high, points)
+    found = np.unique(np.round(grid / step) * step)
+    return found[(found >= max(low, 1)) & (found <= high) & (found > 0)]
+
+
+def read_out(
+    session: Session, workspace: Workspace, at: int | None = None
+) -> tuple[dict[str, Prediction], dict[str, str]]:
+    """Predictions of the shown programs at one size of ``session.over``, and why some are missing.
+
+    They are those of ``costlab predict``. ``at`` is None for the size that the sliders show.
+    """
+    found: dict[str, Prediction] = {}
+    problems: dict[str, str] = {}
+    for target in session.shown:
+        try:
+            found[target] = point(
+                session.setting, workspace, target, {session.over: at} if at else {}
+            )
+        except CostLabError as error:
+            problems[target] = str(error)
+    return found, problems
+
+
+def point(
+    setting: Setting, workspace: Workspace, target: str, sizes: Mapping[str, int]
+) -> Prediction:
+    """The prediction of one program at the sizes of ``setting``, some of them replaced.
+
+    Raises:
+        CostLabError: if there is none.
+    """
+    derivation = workspace.derivation(target, setting)
+    own = _known(derivation, {**setting.sizes, **sizes})
+    machine = workspace.machine(setting)
+    return predict(derivation, own, machine, threads=setting.threads)
+
+
+def _known(derivation: Derivation, sizes: Mapping[str, int]) -> dict[str, int]:
+    return {name: value for name, value in sizes.items() if name in derivation.sizes}
+
+
+def _predicted(
+    session: Session,
+    setting: Setting,
+    workspace: Workspace,
+    target: str,
+    metric: str,
+    points: int,
+    faint: bool = False,
+) -> Series:
+    if metric not in PREDICTABLE:
+        raise InputError(_("energy is measured, not predicted yet"))
+    derivation = workspace.derivation(target, setting)
+    if session.over not in derivation.sizes:
+        raise SizeError(_("does not depend on {name}").format(name=session.over))
+    machine = workspace.machine(setting) if metric == "time" else None
+    own = own_sizes(derivation, _known(derivation, setting.sizes), session.over)
+    x = sizes_over(derivation, session, setting, points)
+    hands = session.hands if metric == "time" else None
+    values = curve(derivation, session.over, x, own, metric, machine, hands=hands)
+    good = np.isfinite(values.value)
+    if not good.any():
+        raise SizeError(
+            _("no formula between these sizes"), given=f"{session.over}={session.low}.."
+        )
+    whole = metric == "time" and bool(np.isfinite(values.high[good]).all())
+    return Series(
+        name=workspace.title(target) + (_(" (B)") if faint else ""),
+        x=tuple(x[good].tolist()),
+        y=tuple(values.value[good].tolist()),
+        kind=PREDICTED,
+        colour=session.colour(target),
+        low=tuple(values.low[good].tolist()) if whole and not faint else (),
+        high=tuple(values.high[good].tolist()) if whole and not faint else (),
+        faint=faint,
+    )
+
+
+_FIELDS: Mapping[str, str] = {"time": "time_s", "memory": "peak_bytes", "energy": "energy_j"}
+
+
+def _measured(
+    session: Session,
+    workspace: Workspace,
+    target: str,
+    metric: str,
+    points: Sequence[Mapping[str, Any]],
+) -> list[Series]:
+    field = _FIELDS.get(metric)
+    found = [
+        point
+        for point in points
+        if field is not None and point.get(field) is not None and belongs(point, session, target)
+    ]
+    if field is None or not found:
+        return []
+    found.sort(key=lambda point: point["sizes"][session.over])
+    bars = [point.get("time_interval_s") for point in found] if metric == "time" else []
+    whole = bool(bars) and all(bar is not None for bar in bars)
+    return [
+        Series(
+            name=_("{name}, measured").format(name=workspace.title(target)),
+            x=tuple(float(point["sizes"][session.over]) for point in found),
+            y=tuple(float(point[field]) for point in found),
+            kind=MEASURED,
+            colour=session.colour(target),
+            low=tuple(float(bar[0]) for bar in bars if bar) if whole else (),
+            high=tuple(float(bar[1]) for bar in bars if bar) if whole else (),
+        )
+    ]
+
+
+def belongs(point: Mapping[str, Any], session: Session, target: str) -> bool:
+    """Whether a stored point is of ``target`` at the session's setting, but for ``over``."""
+    setting = session.setting
+    sizes = point["sizes"]
+    return (
+        point["architecture"] == target
+        and point["mode"] == setting.mode
+        and point["dtype"] == setting.dtype
+        and session.over in sizes
+        and all(
+            value == setting.sizes[name]
+            for name, value in sizes.items()
+            if name != session.over and name in setting.sizes
+        )
+    )
+
+
+def _axis(over: str, log: bool) -> Axis:
+    axis = size_axis(over)
+    return Axis(axis.label, axis.unit, LOG if log else LINEAR)
+
+
+def _y_label(metric: str, session: Session) -> str:
+    if metric == "time":
+        what = {
+            "forward": _("time per forward pass"),
+            "train": _("time per training step"),
+            "prefill": _("time per prefill"),
+            "decode": _("time per token"),
+        }
+        return what[session.setting.mode]
+    return {
+        "memory": _("peak memory"),
+        "flop": _("FLOP"),
+        "bytes": _("bytes moved"),
+        "state": _("bytes of state"),
+        "energy": _("energy"),
+    }[metric]
+
+
+def _marks(session: Session, workspace: Workspace, metric: str) -> tuple[Mark, ...]:
+    found = []
+    budget = session.budget
+    if metric == "memory":
+        try:
+            capacity = workspace.machine(session.setting).capacity_bytes
+        except CostLabError:
+            capacity = None
+        if capacity:
+            found.append(Mark("y", capacity, _("memory of the device")))
+        if budget.memory_bytes:
+            found.append(Mark("y", budget.memory_bytes, _("budget")))
+    if metric == "time" and budget.time_s:
+        found.append(Mark("y", budget.time_s, _("budget")))
+    if metric == "energy" and budget.energy_j:
+        found.append(Mark("y", budget.energy_j, _("budget")))
+    return tuple(found)
+
+
+def _caption(session: Session) -> str:
+    sizes = ", ".join(f"{k}={v}" for k, v in session.sizes.items() if k != session.over)
+    return f"{session.setting.dtype}, {sizes}"

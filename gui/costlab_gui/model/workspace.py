@@ -1,0 +1,215 @@
+"""What the app knows beside the session: the catalogue, formulas, machines and opened modules.
+
+Formulas of the catalogue are read from the committed files; those of the user's own modules are
+put in by whoever derived them in a child process, since torch stays out of this one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from costlab.arch import registry
+from costlab.calibration.choice import load_machine
+from costlab.calibration.records import load_latest
+from costlab.errors import CostLabError, InputError
+from costlab.formulas import store as formulas
+from costlab.formulas.record import Derivation
+from costlab.hardware.catalogue import load_profile, profile_names
+from costlab.hardware.machine import Machine
+from costlab.i18n import _
+from costlab_gui.model.session import THIS_MACHINE, Setting
+
+FAMILIES = ("attention", "window", "hashing", "linear", "recurrent", "block", "own")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of the architecture list."""
+
+    target: str
+    title: str
+    family: str
+    order: str
+    modes: tuple[str, ...]
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceChoice:
+    """One line of the device menu; ``usable`` is False where nothing can be predicted for it."""
+
+    name: str
+    title: str
+    basis: str
+    usable: bool = True
+
+
+class NotDerived(InputError):
+    """Formulas of an opened module are not here yet; ``key`` says which."""
+
+    def __init__(self, key: Key) -> None:
+        super().__init__(_("no formulas yet"), given=key.target, advice=_("deriving"))
+        self.key = key
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What formulas of an opened module are known by."""
+
+    target: str
+    mode: str
+    dtype: str
+    backend: str
+    options: tuple[tuple[str, bool], ...] = ()
+
+
+class Workspace:
+    """Answers what formulas and machines a setting means; keeps what was read."""
+
+    def __init__(self) -> None:
+        self._own: dict[Key, Derivation | CostLabError] = {}
+        self._machines: dict[tuple[str, str, int | None], Machine] = {}
+        self._entries: tuple[Entry, ...] | None = None
+
+    def entries(self) -> tuple[Entry, ...]:
+        """The catalogue's architectures that have formulas, by family."""
+        if self._entries is None:
+            known = [registry.spec(name) for name in formulas.names()]
+            found = [
+                Entry(spec.name, spec.title, spec.family, order_text(spec.name), spec.modes)
+                for spec in known
+            ]
+            self._entries = tuple(sorted(found, key=lambda entry: (entry.family, entry.title)))
+        return self._entries
+
+    def title(self, target: str) -> str:
+        """The name of a program that people read."""
+        if target in registry.names():
+            return registry.spec(target).title
+        return target.rpartition("/")[2]
+
+    def modes(self, target: str) -> tuple[str, ...]:
+        """Modes of a program; an opened module has what its factory allows, tried when asked."""
+        if target in registry.names():
+            return registry.spec(target).modes
+        return ("forward", "train", "decode")
+
+    def devices(self) -> tuple[DeviceChoice, ...]:
+        """This machine first, then every published profile that has operator formulas."""
+        calibrated = load_latest() is not None
+        this = DeviceChoice(
+            THIS_MACHINE,
+            _("This machine"),
+            _("calibrated") if calibrated else _("not calibrated"),
+            calibrated,
+        )
+        profiles = [load_profile(name) for name in profile_names()]
+        found = [
+            DeviceChoice(p.name, p.title, _("datasheet bound"))
+            for p in profiles
+            if p.backend in ("cpu", "cuda")
+        ]
+        return (this, *found)
+
+    def machine(self, setting: Setting) -> Machine:
+        """The machine of a setting.
+
+        Raises:
+            InputError: if this machine has no calibration, or the profile cannot be read.
+        """
+        key = (setting.device, setting.dtype, setting.threads)
+        if key not in self._machines:
+            self._machines[key] = load_machine(*key)
+        return self._machines[key]
+
+    def forget_machines(self) -> None:
+        """Read calibrations and profiles again: one of them has changed."""
+        self._machines.clear()
+
+    def backend(self, setting: Setting) -> str:
+        """Whose operators the formulas of a setting count."""
+        try:
+            backend = self.machine(setting).backend
+        except CostLabError:
+            backend = "cpu"
+        return "cuda" if backend == "cuda" else "cpu"
+
+    def derivation(self, target: str, setting: Setting) -> Derivation:
+        """Formulas of a program.
+
+        Raises:
+            NotDerived: if it is an opened module that nobody derived for this setting yet.
+            CostLabError: if there are none, or the derivation failed.
+        """
+        backend = self.backend(setting)
+        if target not in registry.names():
+            key = Key(target, setting.mode, setting.dtype, backend, _flags(setting.options))
+            found = self._own.get(key)
+            if found is None:
+                raise NotDerived(key)
+            if isinstance(found, CostLabError):
+                raise found
+            return found
+        spec = registry.spec(target)
+        options = {
+            name: value
+            for name, value in setting.options.items()
+            if value and value in spec.options.get(name, ())
+        }
+        return formulas.load(target, setting.mode, setting.dtype, backend, options)
+
+    def put(self, key: Key, found: Derivation | CostLabError) -> None:
+        """Keep the formulas of an opened module, or why there are none."""
+        self._own[key] = found
+
+
+def order_text(name: str) -> str:
+    """The order of an architecture's arithmetic, of the part that mixes positions where it has one.
+
+    For example "n² d"; "" without formulas.
+    """
+    spec = registry.spec(name)
+    try:
+        derivation = formulas.load(name)
+    except CostLabError:
+        return ""
+    claimed = any(claim.scope == "core" and claim.quantity == "flop" for claim in spec.claims)
+    for scope in ("core", "layer") if claimed else ("layer",):
+        try:
+            return superscripts(str(derivation.order("flop", scope)))
+        except CostLabError:
+            continue
+    return ""
+
+
+_SUPERSCRIPTS: Mapping[str, str] = {str(digit): mark for digit, mark in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
+
+
+def superscripts(order: str) -> str:
+    """ "b*d*n**2" as "n² d": without the batch, n first."""
+    terms = []
+    for term in order.split(" + "):
+        factors = []
+        for factor in _factors(term):
+            name, _stars, power = factor.partition("**")
+            if name != "b":
+                factors.append(name + "".join(_SUPERSCRIPTS.get(c, c) for c in power))
+        factors.sort(key=lambda factor: (not factor.startswith("n"), factor))
+        terms.append(" ".join(factors) or "1")
+    return " + ".join(terms)
+
+
+def _factors(term: str) -> list[str]:
+    """Split at single stars outside brackets."""
+    found, depth, start = [], 0, 0
+    for at, char in enumerate(term):
+        depth += (char == "(") - (char == ")")
+        if char == "*" and not depth and "*" not in (term[at - 1], term[at + 1 : at + 2]):
+            found.append(term[start:at])
+            start = at + 1
+    return [*found, term[start:]]
+
+
+def _flags(options: Mapping[str, bool]) -> tuple[tuple[str, bool], ...]:
+    return tuple(sorted((name, True) for name, value in options.items() if value))

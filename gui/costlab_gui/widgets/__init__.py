@@ -1,0 +1,1 @@
+"""What pages and the window are made of, one widget per file."""
