@@ -1,0 +1,43 @@
+"""How curves are told apart: by colour, dash and marker together, never by colour alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+SOLID, DASH, DOT, DASH_DOT = "solid", "dash", "dot", "dash-dot"
+
+
+@dataclass(frozen=True, slots=True)
+class CurveStyle:
+    """Colours on a dark and on a light ground, line pattern, and the marker of measured points.
+
+    ``marker`` is "circle", "square", "triangle", "diamond", "cross", "plus", "down" or "star".
+    """
+
+    dark: str
+    light: str
+    dash: str
+    marker: str
+
+
+CURVES = (
+    CurveStyle("#e8743b", "#c2541b", SOLID, "circle"),
+    CurveStyle("#f2b134", "#9a6a00", DASH, "triangle"),
+    CurveStyle("#2fb380", "#1a7f59", SOLID, "square"),
+    CurveStyle("#4aa3df", "#1f78b4", DASH_DOT, "diamond"),
+    CurveStyle("#b07aff", "#7a45d1", DOT, "cross"),
+    CurveStyle("#e06c9f", "#b83b76", DASH, "plus"),
+    CurveStyle("#8a9a5b", "#63722f", SOLID, "down"),
+    CurveStyle("#c9c9c9", "#6b6b6b", DOT, "star"),
+)
+
+
+def style(index: int) -> CurveStyle:
+    """The style of a series by its ``colour``; from the ninth on, dashes change."""
+    found = CURVES[index % len(CURVES)]
+    turn = index // len(CURVES)
+    if not turn:
+        return found
+    dashes = (SOLID, DASH, DOT, DASH_DOT)
+    dash = dashes[(dashes.index(found.dash) + turn) % len(dashes)]
+    return CurveStyle(found.dark, found.light, dash, found.marker)

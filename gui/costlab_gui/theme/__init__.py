@@ -1,0 +1,1 @@
+"""Colours, fonts and icons: the only place that names any."""
