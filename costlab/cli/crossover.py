@@ -62,7 +62,7 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Solve for the crossovers, ceilings and terms."""
     from costlab.calibration.choice import load_machine
-    from costlab.cli.programs import check_sizes, load_program, own_sizes
+    from costlab.cli.programs import check_sizes, load_program, own_flags, own_sizes
     from costlab.hardware.machine import DATASHEET
     from costlab.prediction.crossover import SCHEMA, ceiling, cheaper, crossovers
 
@@ -83,8 +83,9 @@ def run(args: argparse.Namespace) -> int:
     machine = load_machine(args.device, args.dtype, args.threads) if needs_machine else None
     backend = "cpu" if machine is None else machine.backend
     progress = Progress(args.quiet)
+    own = own_flags(targets, flags)
     programs = [
-        load_program(target, args.mode, args.dtype, backend, flags=flags, progress=progress)
+        load_program(target, args.mode, args.dtype, backend, flags=own[target], progress=progress)
         for target in targets
     ]
     progress.clear()

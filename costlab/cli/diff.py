@@ -45,14 +45,14 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Derive both and compare them."""
     from costlab.cli.points import own_grids
-    from costlab.cli.programs import load_program
+    from costlab.cli.programs import load_program, own_flags
     from costlab.derivation.difference import difference
 
     targets, words = split_words(args.words)
     require_targets(targets, 2, 2, _("two architectures or FILE.py:FACTORY"))
     fixed, flags = parse_options(args.set)
     fixed = {**single(words), **fixed}
-    own = own_grids(targets, fixed)
+    own, flagged = own_grids(targets, fixed), own_flags(targets, flags)
     progress = Progress(args.quiet)
     a, b = (
         load_program(
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
             args.dtype,
             args.backend,
             fixed=own[target],
-            flags=flags,
+            flags=flagged[target],
             progress=progress,
         )
         for target in targets

@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     import numpy as np
 
     from costlab.calibration.choice import load_machine
-    from costlab.cli.programs import check_sizes, load_program
+    from costlab.cli.programs import check_sizes, load_program, own_flags
     from costlab.prediction.maps import winner_map
 
     if args.output is not None:
@@ -81,8 +81,9 @@ def run(args: argparse.Namespace) -> int:
         machine = load_machine(args.device, args.dtype, args.threads)
     backend = "cpu" if machine is None else machine.backend
     progress = Progress(args.quiet)
+    own = own_flags(targets, flags)
     programs = [
-        load_program(target, args.mode, args.dtype, backend, flags=flags, progress=progress)
+        load_program(target, args.mode, args.dtype, backend, flags=own[target], progress=progress)
         for target in targets
     ]
     progress.clear()

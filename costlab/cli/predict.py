@@ -88,7 +88,7 @@ def predict_words(
         InputError: for no target, or a device, a setting or sizes that cannot be.
     """
     from costlab.calibration.choice import load_machine
-    from costlab.cli.programs import check_sizes, load_program, own_sizes
+    from costlab.cli.programs import check_sizes, load_program, own_flags, own_sizes
     from costlab.prediction.api import predict
 
     targets, sizes = split_words(words)
@@ -97,8 +97,11 @@ def predict_words(
     grid = {**sizes, **{name: (value,) for name, value in fixed.items()}}
     machine = load_machine(args.device, args.dtype, args.threads)
     progress = Progress(args.quiet)
+    own = own_flags(targets, flags)
     programs = [
-        load_program(target, args.mode, args.dtype, machine.backend, flags=flags, progress=progress)
+        load_program(
+            target, args.mode, args.dtype, machine.backend, flags=own[target], progress=progress
+        )
         for target in targets
     ]
     check_sizes(programs, grid)
