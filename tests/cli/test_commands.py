@@ -229,5 +229,5 @@ def test_each_of_several_takes_the_flags_it_has(capsys: pytest.CaptureFixture[st
         < run_json(capsys, "predict", "full_attention", *sizes[:-2])["points"][0]["flop_useful"]
     )
     assert plain["architecture"] == "lstm"
-    assert main(["predict", "gru", "lstm", "n=64", "d=32", "--set", "causal=yes"]) == 2
+    assert main(["predict", "gru", "lstm", *sizes]) == 2
     assert "unknown flag" in capsys.readouterr().err
