@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from costlab.cli.common import (
-    Progress,
     Subparsers,
     add_command,
     add_program,
@@ -17,6 +16,7 @@ from costlab.cli.common import (
     require_targets,
     split_words,
 )
+from costlab.cli.progress import progress_of
 from costlab.i18n import _
 from costlab.symbols import single
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     fixed, flags = parse_options(args.set)
     fixed = {**single(words), **fixed}
     own = own_grids(targets, fixed)
-    progress = Progress(args.quiet)
+    progress = progress_of(args)
     a, b = (
         load_program(
             target,
