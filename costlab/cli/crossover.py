@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from costlab.cli.common import (
-    Progress,
     Subparsers,
     add_command,
     add_program,
@@ -21,6 +20,7 @@ from costlab.cli.common import (
 )
 from costlab.cli.footing import footing, footing_text
 from costlab.cli.predict import add_machine
+from costlab.cli.progress import progress_of
 from costlab.errors import InputError
 from costlab.i18n import _
 from costlab.symbols import single
@@ -82,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
     needs_machine |= wants_ceiling and (within is not None or fits is None)
     machine = load_machine(args.device, args.dtype, args.threads) if needs_machine else None
     backend = "cpu" if machine is None else machine.backend
-    progress = Progress(args.quiet)
+    progress = progress_of(args)
     own = own_flags(targets, flags)
     programs = [
         load_program(target, args.mode, args.dtype, backend, flags=own[target], progress=progress)

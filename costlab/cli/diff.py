@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from costlab.cli.common import (
-    Progress,
     Subparsers,
     add_command,
     add_program,
@@ -17,6 +16,7 @@ from costlab.cli.common import (
     require_targets,
     split_words,
 )
+from costlab.cli.progress import progress_of
 from costlab.i18n import _
 from costlab.symbols import single
 
@@ -52,8 +52,8 @@ def run(args: argparse.Namespace) -> int:
     require_targets(targets, 2, 2, _("two architectures or FILE.py:FACTORY"))
     fixed, flags = parse_options(args.set)
     fixed = {**single(words), **fixed}
+    progress = progress_of(args)
     own, flagged = own_grids(targets, fixed), own_flags(targets, flags)
-    progress = Progress(args.quiet)
     a, b = (
         load_program(
             target,

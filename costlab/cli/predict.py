@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from costlab.cli.common import (
-    Progress,
     Subparsers,
     add_command,
     add_program,
@@ -20,6 +19,7 @@ from costlab.cli.common import (
     split_words,
     table,
 )
+from costlab.cli.progress import progress_of
 from costlab.errors import SizeError
 from costlab.i18n import _
 from costlab.symbols import expand
@@ -96,7 +96,7 @@ def predict_words(
     fixed, flags = parse_options(args.set)
     grid = {**sizes, **{name: (value,) for name, value in fixed.items()}}
     machine = load_machine(args.device, args.dtype, args.threads)
-    progress = Progress(args.quiet)
+    progress = progress_of(args)
     own = own_flags(targets, flags)
     programs = [
         load_program(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from costlab.cli.common import Progress
+from costlab.cli.progress import Progress
 from costlab.errors import InputError, UnknownNameError
 from costlab.i18n import _
 
