@@ -92,7 +92,7 @@ def _value(chosen: CostClass, quantity: str, sizes: Mapping[str, int]) -> int | 
 
 
 def _text(rows: Sequence[Row]) -> str:
-    from costlab.cli.pretty import summed
+    from costlab.formulas.plain import summed
     from costlab.formulas.text import parse
 
     def cells(row: Row) -> tuple[str, ...]:

@@ -209,7 +209,7 @@ def _show_ceiling(one: Ceiling) -> None:
 
 
 def _show_terms(found: list[TermTurn], args: argparse.Namespace) -> None:
-    from costlab.cli.pretty import formula
+    from costlab.formulas.plain import formula
     from costlab.formulas.text import parse
 
     if not found:

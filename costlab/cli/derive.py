@@ -145,7 +145,7 @@ def _domain(part: Document) -> str:
 
 def show_cost(cost: Document, names: Iterable[str]) -> str:
     """Formulas and orders of the named quantities of a ``cost`` document, as text."""
-    from costlab.cli.pretty import summed, wrapped
+    from costlab.formulas.plain import summed, wrapped
     from costlab.formulas.text import parse
 
     width = shutil.get_terminal_size((100, 24)).columns
@@ -163,7 +163,7 @@ def show_cost(cost: Document, names: Iterable[str]) -> str:
 
 
 def _show_claim(entry: Document) -> None:
-    from costlab.cli.pretty import summed
+    from costlab.formulas.plain import summed
     from costlab.formulas.text import parse
 
     claim, agrees = entry["claim"], entry["agrees"]
@@ -185,7 +185,7 @@ def _show_claim(entry: Document) -> None:
 
 
 def _show_parts(found: Document) -> None:
-    from costlab.cli.pretty import formula
+    from costlab.formulas.plain import formula
     from costlab.formulas.text import parse
 
     names = ("flop", "bytes", "launches")

@@ -81,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _show(one: QuantityDifference) -> None:
-    from costlab.cli.pretty import formula
+    from costlab.formulas.plain import formula
 
     if one.reason or one.equal:
         print(f"{one.quantity}: {one.reason or _('equal')}")
