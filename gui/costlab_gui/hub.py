@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from costlab.errors import CostLabError
 from costlab_gui.model.document import Document
 from costlab_gui.model.messages import Message, Messages
+from costlab_gui.model.monitor import Monitor
 from costlab_gui.model.session import Session
 from costlab_gui.model.workspace import Workspace
 
@@ -37,6 +38,7 @@ class Hub(QObject):
         self.document = document
         self.workspace = workspace
         self.messages = Messages()
+        self.monitor = Monitor()
         self._pending: set[str] = set()
         self._drags = 0
         self._timer = QTimer(self)
