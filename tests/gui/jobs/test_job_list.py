@@ -64,7 +64,7 @@ def test_a_child_that_ignores_the_cancel_is_killed_with_its_tree(
         process.cancel()
 
     assert process.job.state == CANCELLED
-    assert _is_gone(child)
+    qtbot.waitUntil(lambda: _is_gone(child))
 
 
 def test_a_child_that_is_killed_from_outside_has_failed(jobs: JobList, qtbot: QtBot) -> None:
