@@ -10,6 +10,7 @@ from costlab.errors import CostLabError
 from costlab_gui.jobs.job_list import JobList
 from costlab_gui.model.document import Document
 from costlab_gui.model.messages import Message, Messages
+from costlab_gui.model.monitor import Monitor
 from costlab_gui.model.session import Session
 from costlab_gui.model.workspace import Workspace
 
@@ -39,6 +40,7 @@ class Hub(QObject):
         self.workspace = workspace
         self.messages = Messages()
         self.jobs = JobList(self)
+        self.monitor = Monitor()
         self._pending: set[str] = set()
         self._drags = 0
         self._timer = QTimer(self)

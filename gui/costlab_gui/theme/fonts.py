@@ -8,7 +8,8 @@ from importlib.resources import as_file, files
 from PySide6.QtGui import QFont, QFontDatabase, QGuiApplication
 
 TEXT, MONO = "Inter", "JetBrains Mono"
-_FALLBACK_SIZE = 10.0
+_SMALLEST = 9.75
+"""Points: 13 pixels at 96 dots per inch, the size that the layout is drawn for."""
 
 
 @cache
@@ -31,7 +32,7 @@ def text_font() -> QFont:
     load()
     font = QFont(_system())
     font.setFamilies([TEXT, *_system().families()])
-    _equal_figures(font)
+    font.setFeature(QFont.Tag("tnum"), 1)
     return font
 
 
@@ -40,19 +41,15 @@ def mono_font() -> QFont:
     load()
     font = QFont(text_font())
     system = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
-    font.setFamilies([MONO, *system.families()])
+    # JetBrains Mono has no thin space; Inter lends its own.
+    font.setFamilies([MONO, TEXT, *system.families()])
     font.setStyleHint(QFont.StyleHint.Monospace)
     return font
 
 
 @cache
 def _system() -> QFont:
-    """The desktop's own choice, asked before the app sets its own."""
+    """The desktop's own choice, asked before the app sets its own; never smaller than readable."""
     font = QGuiApplication.font()
-    if font.pointSizeF() <= 0:
-        font.setPointSizeF(_FALLBACK_SIZE)
+    font.setPointSizeF(max(font.pointSizeF(), _SMALLEST))
     return font
-
-
-def _equal_figures(font: QFont) -> None:
-    font.setFeature(QFont.Tag("tnum"), 1)

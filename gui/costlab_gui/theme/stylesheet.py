@@ -32,6 +32,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from string import Template
+from typing import Any
 
 from PySide6.QtGui import QColor, QFont, QFontMetricsF
 from PySide6.QtWidgets import QWidget
@@ -52,7 +53,7 @@ QFrame[role="line"] { background: $line; border: 0; max-height: 1px; min-height:
 
 QLabel { background: transparent; border: 0; }
 QLabel:disabled { color: $dim; }
-QLabel[role="wordmark"] { font-weight: 700; font-size: ${large}pt; }
+QLabel[role="wordmark"] { font-weight: 600; font-size: ${large}pt; }
 QLabel[role="title"] { font-weight: 600; font-size: ${large}pt; }
 QLabel[role="section"] { font-weight: 600; font-size: ${small}pt; color: $dim; }
 QLabel[role="strong"] { font-weight: 600; }
@@ -118,6 +119,7 @@ QLineEdit:disabled, QSpinBox:disabled, QComboBox:disabled { color: $disabled; }
 QLineEdit:read-only { background: transparent; }
 QLineEdit[role="number"], QSpinBox, QDoubleSpinBox { font-family: $mono; }
 QLineEdit[error="true"], QComboBox[role="error"], QLineEdit[role="error"] { border-color: $bad; }
+QSpinBox, QDoubleSpinBox { padding-left: ${s}px; padding-right: ${l}px; }
 QComboBox { padding-right: ${xl}px; }
 QComboBox:hover { background: $hover; }
 QComboBox::drop-down { border: 0; width: ${xl}px; subcontrol-position: center right; }
@@ -151,7 +153,9 @@ QTableView::indicator:checked, QGroupBox::indicator:checked {
     background: $accent; border-color: $accent; image: url($path/check.svg);
 }
 QCheckBox:focus::indicator:checked { border-color: $text; }
-QRadioButton::indicator:checked { background: $accent; border: ${dot}px solid $field; }
+QRadioButton::indicator:checked {
+    background: $accent; border-color: $accent; image: url($path/dot.svg);
+}
 QCheckBox::indicator:indeterminate, QTreeView::indicator:indeterminate {
     background: $accent; border-color: $accent; image: url($path/dash.svg);
 }
@@ -248,7 +252,7 @@ def stylesheet(theme: Theme, font: QFont) -> str:
     groove = max(2 * round(line * 0.1), 2)
     bar = max(round(line * 0.6), 8)
     mark = 2 * round(line * 0.44)
-    values: dict[str, object] = {**asdict(theme)}
+    values: dict[str, Any] = asdict(theme)
     values |= {
         "field": theme.window,
         "raised": theme.card,
@@ -261,7 +265,7 @@ def stylesheet(theme: Theme, font: QFont) -> str:
         "accent_hover": mixed(theme.accent, theme.text, 0.15),
         "knob_fill": theme.text,
         "path": f"{SEARCH_PATH}:{theme.name}",
-        "mono": f'"{fonts.MONO}", monospace',
+        "mono": f'"{fonts.MONO}", "{fonts.TEXT}", monospace',
         "small": round(font.pointSizeF() * 0.85, 2),
         "large": round(font.pointSizeF() * 1.2, 2),
         "xs": round(line * 0.22),
@@ -274,7 +278,6 @@ def stylesheet(theme: Theme, font: QFont) -> str:
         "mark": mark,
         "tick": round(line * 0.6),
         "round": mark // 2,
-        "dot": max(round(mark * 0.28), 2),
         "knob": knob,
         "knob_room": knob + 6,
         "knob_over": (knob - groove) // 2,
@@ -290,11 +293,15 @@ def stylesheet(theme: Theme, font: QFont) -> str:
 def mixed(ground: str, over: str, share: float) -> str:
     """The colour of ``over`` laid on ``ground`` with the opacity ``share`` (0 to 1)."""
     below, above = QColor(ground), QColor(over)
-    parts = [
+    red, green, blue = (
         round(low + (high - low) * share)
-        for low, high in zip(below.getRgb()[:3], above.getRgb()[:3], strict=True)
-    ]
-    return QColor(*parts).name()
+        for low, high in (
+            (below.red(), above.red()),
+            (below.green(), above.green()),
+            (below.blue(), above.blue()),
+        )
+    )
+    return QColor(red, green, blue).name()
 
 
 def set_role(widget: QWidget, role: str) -> None:
