@@ -10,7 +10,6 @@ from typing import Any
 
 from costlab.cli.common import (
     SCOPES,
-    Progress,
     Subparsers,
     add_command,
     add_program,
@@ -22,6 +21,7 @@ from costlab.cli.common import (
     split_words,
     table,
 )
+from costlab.cli.progress import progress_of
 from costlab.i18n import _
 from costlab.symbols import SIZES, single
 
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     require_targets(targets, 1, 1, _("one architecture, FILE.py:FACTORY or hf:FILE.json"))
     fixed, flags = parse_options(args.set)
     fixed = {**single(words), **fixed}
-    progress = Progress(args.quiet)
+    progress = progress_of(args)
     derivation = load_program(
         targets[0],
         args.mode,
@@ -145,7 +145,7 @@ def _domain(part: Document) -> str:
 
 def show_cost(cost: Document, names: Iterable[str]) -> str:
     """Formulas and orders of the named quantities of a ``cost`` document, as text."""
-    from costlab.cli.pretty import summed, wrapped
+    from costlab.formulas.plain import summed, wrapped
     from costlab.formulas.text import parse
 
     width = shutil.get_terminal_size((100, 24)).columns
@@ -163,7 +163,7 @@ def show_cost(cost: Document, names: Iterable[str]) -> str:
 
 
 def _show_claim(entry: Document) -> None:
-    from costlab.cli.pretty import summed
+    from costlab.formulas.plain import summed
     from costlab.formulas.text import parse
 
     claim, agrees = entry["claim"], entry["agrees"]
@@ -185,7 +185,7 @@ def _show_claim(entry: Document) -> None:
 
 
 def _show_parts(found: Document) -> None:
-    from costlab.cli.pretty import formula
+    from costlab.formulas.plain import formula
     from costlab.formulas.text import parse
 
     names = ("flop", "bytes", "launches")

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from costlab.cli.pretty import formula, wrapped
+from costlab.formulas.plain import formula, wrapped
 from costlab.formulas.text import parse
 
 
