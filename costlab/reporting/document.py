@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from costlab.algebra import Expr
-from costlab.figures.spec import FigureSpec, MapSpec
+from costlab.figures.spec import AnyFigure
 
 GOOD, BAD, QUIET = "good", "bad", "quiet"
 
@@ -69,9 +69,9 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A plot or a map."""
+    """A plot, a map, a stack or a roofline."""
 
-    spec: FigureSpec | MapSpec
+    spec: AnyFigure
 
 
 Block = Union[Paragraph, Notes, Facts, Table, Figure]
