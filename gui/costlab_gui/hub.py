@@ -15,8 +15,6 @@ from costlab_gui.model.monitor import Monitor
 from costlab_gui.model.session import Session
 from costlab_gui.model.workspace import Workspace
 
-_FRAME_MS = 16
-
 
 class Hub(QObject):
     """Passes changes on, at most once a frame.
@@ -27,6 +25,10 @@ class Hub(QObject):
         data_changed: what the workspace knows is new: formulas, calibrations, runs (str: which).
         themed: the theme was changed.
         told: a message for the user was added.
+        asked: something that a dialog or another page does: ("open own", path or None),
+            ("import", path), ("export plot", path or None), ("copy plot", None), ("fit", None),
+            ("devices", None), ("crosshair", size).
+        closing: the window closes; threads and children end.
     """
 
     changed = Signal(object)
@@ -34,6 +36,8 @@ class Hub(QObject):
     data_changed = Signal(str)
     themed = Signal()
     told = Signal(object)
+    asked = Signal(str, object)
+    closing = Signal()
 
     def __init__(self, document: Document, workspace: Workspace, parent: QObject | None = None):
         super().__init__(parent)
@@ -48,7 +52,6 @@ class Hub(QObject):
         self._drags = 0
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
-        self._timer.setInterval(0)
         self._timer.timeout.connect(self.flush)
         document.subscribe(self._note)
 

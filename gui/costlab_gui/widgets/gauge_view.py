@@ -55,9 +55,7 @@ class GaugeView(QWidget):
         self.value.setText(said.text)
         set_role(self.value, "warning" if said.warn else "dim" if said.missing else "")
         self.setToolTip(said.detail)
-        self.setAccessibleDescription(
-            f"{said.text}: {said.detail}" if said.missing else said.text
-        )
+        self.setAccessibleDescription(f"{said.text}: {said.detail}" if said.missing else said.text)
         self._why.setText(said.detail if said.missing else "")
         # A curve that ended keeps what it has shown.
         empty = said.missing and not self.line.points
