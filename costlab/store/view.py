@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -14,10 +14,10 @@ from costlab.store.faults import worded
 from costlab.store.lease import held
 
 # As in `Store`: the last result of a point that is not "cancelled", and none that failed before
-# its code was known if it has another. The bulky column is read for those that count only.
+# its code was known if it has another. The bulky column is read for those that are asked for only.
 _COUNTED = """
-SELECT number FROM (
-    SELECT number, point IN (
+SELECT number, status FROM (
+    SELECT number, status, added, point IN (
         SELECT asked FROM points WHERE run = :run AND asked != point
     ) AS superseded, ROW_NUMBER() OVER (
         PARTITION BY point ORDER BY status != 'cancelled' DESC, added DESC, number DESC
@@ -80,24 +80,22 @@ class StoreView:
             rows = self._connection.execute("SELECT run, MAX(number) FROM points GROUP BY run")
             return dict(rows.fetchall())
 
-    def statuses(self, run: str) -> dict[str, int]:
-        """How many points of ``run`` have each status."""
+    def statuses(self, run: str) -> dict[int, str]:
+        """Status of each point of ``run`` by the number of its row, in the order of adding."""
         with worded(self._path):
-            rows = self._connection.execute(
-                f"SELECT status, COUNT(*) FROM points WHERE number IN ({_COUNTED}) "
-                "GROUP BY status ORDER BY MIN(number)",
-                {"run": run},
-            )
+            rows = self._connection.execute(f"{_COUNTED} ORDER BY added, number", {"run": run})
             return dict(rows.fetchall())
 
-    def points(self, run: str) -> list[dict[str, Any]]:
-        """Points of ``run`` in the order they were added, without their raw samples."""
+    def points(self, numbers: Sequence[int]) -> list[dict[str, Any]]:
+        """The points of these rows in this order, without their raw samples."""
         with worded(self._path):
-            rows = self._connection.execute(
-                f"SELECT {_SLIM} FROM points WHERE number IN ({_COUNTED}) ORDER BY added, number",
-                {"run": run},
-            )
-            return [json.loads(data) for (data,) in rows]
+            found = []
+            for number in numbers:
+                (data,) = self._connection.execute(
+                    f"SELECT {_SLIM} FROM points WHERE number = ?", (number,)
+                ).fetchone()
+                found.append(json.loads(data))
+            return found
 
     def measuring(self) -> frozenset[str]:
         """Runs that a living process measures now."""

@@ -48,7 +48,10 @@ class RunWatcher(QObject):
         self._looked = True
         session = self._session()
         path = Path(session.store).expanduser() if session.store else None
-        if self.runs.look(path, session.runs):
+        changed = self.runs.look(path, session.runs)
+        if not self.runs.complete:
+            QTimer.singleShot(0, self, self.look)
+        if changed:
             self.changed.emit()
 
     @property

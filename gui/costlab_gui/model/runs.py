@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from costlab.store.home import default_store
 from costlab.store.view import StoredRun, StoreView
 
 LATEST = "latest"
+AT_ONCE = 150
+"""How many points one look reads at most: some 30 ms."""
 FAILED = frozenset({"crash", "timeout", "oom", "oom_suspected"})
 
 Point = Mapping[str, Any]
@@ -73,8 +76,9 @@ class RunLine:
 class Runs:
     """The runs of one store: what was read last, and a look whether there is more.
 
-    ``problem`` is one sentence about a store that cannot be read, "" for one that can or that is
-    not there yet. What was read before is kept then.
+    ``complete`` is False while the next look would read more at once. ``problem`` is one
+    sentence about a store that cannot be read, "" for one that can or that is not there yet. What
+    was read before is kept then.
     """
 
     def __init__(self) -> None:
@@ -84,8 +88,10 @@ class Runs:
         self._seen: tuple[object, ...] = ()
         self._fixed: dict[str, StoredRun] = {}
         self._marks: dict[str, int] = {}
-        self._points: dict[str, tuple[int, tuple[Point, ...]]] = {}
+        self._rows: dict[str, tuple[int, ...]] = {}
+        self._points: dict[int, Point] = {}
         self._wanted: tuple[str, ...] = ()
+        self.complete = True
 
     def look(self, path: Path | None = None, wanted: Sequence[str] = (LATEST,)) -> bool:
         """Read what is new; returns whether anything is.
@@ -104,16 +110,18 @@ class Runs:
         running = any(line.running for line in self.lines)
         seen = (files, tuple(wanted))
         # Whether a process lives is not written in the file.
-        if seen == self._seen and not running and not self.problem:
+        if seen == self._seen and not running and not self.problem and self.complete:
             return False
-        before = (self.lines, self._marks, self._wanted, self.problem)
+        before = (self.lines, self._marks, self._wanted, self.problem, len(self._points))
         try:
             self._read(path, wanted, exists=files[0] is not None)
         except StoreError as error:
             return self._set_problem(str(error))
         self.problem = ""
         self._seen = seen
-        return before != (self.lines, self._marks, self._wanted, self.problem)
+        return before != (
+            self.lines, self._marks, self._wanted, self.problem, len(self._points)
+        )  # fmt: skip
 
     def line(self, run: str) -> RunLine | None:
         """The line of a run; "latest" is the run begun last."""
@@ -124,7 +132,8 @@ class Runs:
     def points(self, run: str | None = None) -> tuple[Point, ...]:
         """Points of one of the wanted runs (None: of all of them), without raw samples."""
         names = self._wanted if run is None else self._names([run])
-        return tuple(point for name in names for point in self._points.get(name, (0, ()))[1])
+        rows = (number for name in names for number in self._rows.get(name, ()))
+        return tuple(self._points[number] for number in rows if number in self._points)
 
     def _read(self, path: Path, wanted: Sequence[str], *, exists: bool) -> None:
         if not exists:
@@ -136,17 +145,26 @@ class Runs:
             here = fingerprint().id
             lines = []
             for name in reversed(names):
-                fixed = self._fixed.setdefault(name, view.run(name))
-                same = marks.get(name) == self._marks.get(name) and name in known
-                statuses = known[name].statuses if same else view.statuses(name)
+                fixed = self._fixed.get(name) or view.run(name)
+                self._fixed[name] = fixed
+                statuses = known[name].statuses if name in known else {}
+                if marks.get(name) != self._marks.get(name):
+                    rows = view.statuses(name)
+                    self._rows[name] = tuple(rows)
+                    statuses = Counter(rows.values())
                 lines.append(_line(fixed, statuses, here, name in running))
             self.lines = tuple(lines)
             self._marks = marks
             self._wanted = self._names(wanted)
-            for name in self._wanted:
-                mark = marks.get(name, 0)
-                if self._points.get(name, (-1, ()))[0] != mark:
-                    self._points[name] = (mark, tuple(view.points(name)))
+            missing = [
+                number
+                for name in self._wanted
+                for number in self._rows.get(name, ())
+                if number not in self._points
+            ]
+            some = missing[:AT_ONCE]
+            self._points.update(zip(some, view.points(some), strict=True))
+            self.complete = len(some) == len(missing)
 
     def _names(self, wanted: Sequence[str]) -> tuple[str, ...]:
         """The wanted runs that there are, each once."""
@@ -161,7 +179,8 @@ class Runs:
         self.path = path
         self.lines, self.problem = (), ""
         self._seen, self._wanted = (), ()
-        self._fixed, self._marks, self._points = {}, {}, {}
+        self._fixed, self._marks, self._rows, self._points = {}, {}, {}, {}
+        self.complete = True
 
 
 def _line(fixed: StoredRun, statuses: Mapping[str, int], here: str, running: bool) -> RunLine:

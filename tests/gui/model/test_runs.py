@@ -11,7 +11,7 @@ import pytest
 
 from costlab.devices import fingerprint
 from costlab.store import Store
-from costlab_gui.model.runs import Runs
+from costlab_gui.model.runs import AT_ONCE, Runs
 
 _PLAN = {"points": [{"target": "lstm", "mode": "forward"}, {"target": "lstm", "mode": "train"}]}
 
@@ -71,6 +71,18 @@ def test_latest_follows_the_newest_run(path: Path, store: Store) -> None:
     assert [point["point"] for point in runs.points()] == ["b"]
     runs.look(path, ["new", "latest", "newest", "gone"])
     assert [point["point"] for point in runs.points()] == ["a", "b"]
+
+
+def test_a_large_run_is_read_in_parts(path: Path, store: Store) -> None:
+    for number in range(AT_ONCE + 1):
+        store.add("new", _point(str(number)))
+    runs = Runs()
+    assert runs.look(path)
+    assert (len(runs.points()), runs.complete) == (AT_ONCE, False)
+
+    assert runs.look(path)
+    assert (len(runs.points()), runs.complete) == (AT_ONCE + 1, True)
+    assert not runs.look(path)
 
 
 def test_a_run_that_is_being_measured(path: Path, store: Store) -> None:
