@@ -19,6 +19,7 @@ from costlab.cli import (
     diff,
     doctor,
     export,
+    gui,
     import_run,
     list,
     map,
@@ -29,6 +30,7 @@ from costlab.cli import (
     runs,
 )
 from costlab.cli.common import Parser
+from costlab.cli.parent import cancel_when_stdin_ends
 from costlab.errors import CostLabError, InputError
 from costlab.i18n import _
 
@@ -46,9 +48,11 @@ COMMANDS = (
     report,
     runs,
     export,
+    gui,
     import_run,
     monitor,
     doctor,
+    gui,
 )
 """The commands in the order in which ``--help`` names them."""
 
@@ -81,6 +85,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         args, rest = build_parser().parse_known_args(argv)
         _take_words(args, rest)
+        if args.until_stdin_ends:
+            cancel_when_stdin_ends()
         code: int = args.run(args)
         sys.stdout.flush()
         return code

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from costlab.cli.common import (
     DTYPES,
-    Progress,
     Subparsers,
     add_command,
     cancellable,
@@ -15,6 +14,7 @@ from costlab.cli.common import (
     prepare_home,
     print_json,
 )
+from costlab.cli.progress import progress_of
 from costlab.errors import MeasurementError
 from costlab.i18n import _
 from costlab.units import format_percent, format_value
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
 
     check_device(args.device, args.threads)
     prepare_home()
-    progress = Progress(args.quiet)
+    progress = progress_of(args)
     with cancellable() as cancelled:
         try:
             record = calibrate(
@@ -62,7 +62,9 @@ def run(args: argparse.Namespace) -> int:
                 args.threads,
                 args.dtype,
                 args.level,
-                progress=lambda text, share: progress(f"{format_percent(round(share, 2))} {text}"),
+                progress=lambda text, share: progress(
+                    f"{format_percent(round(share, 2))} {text}", share=share
+                ),
                 cancelled=cancelled,
             )
         except MeasurementError:

@@ -1,4 +1,4 @@
-"""What commands share: the parser's behaviour, words and sizes, tables, JSON and progress."""
+"""What commands share: the parser's behaviour, words and sizes, tables, JSON and cancelling."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ import argparse
 import json
 import os
 import signal
-import sys
 import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Any, NoReturn
 
 from costlab.errors import InputError
 from costlab.i18n import _
@@ -58,7 +57,7 @@ def add_command(
     examples: Sequence[str],
     json: bool = True,
 ) -> Parser:
-    """Add a command with ``--quiet`` and, where it returns data, ``--json``."""
+    """Add a command with what all have and, where it returns data, ``--json``."""
     title = _("example") if len(examples) == 1 else _("examples")
     parser: Parser = subparsers.add_parser(
         name,
@@ -68,6 +67,17 @@ def add_command(
     )
     parser.set_defaults(run=run)
     parser.add_argument("--quiet", action="store_true", help=_("no progress on stderr"))
+    parser.add_argument(
+        "--progress",
+        choices=("text", "json"),
+        default="text",
+        help=_("on stderr: text on a terminal (default), or JSON lines for a program"),
+    )
+    parser.add_argument(
+        "--until-stdin-ends",
+        action="store_true",
+        help=_("the end of stdin cancels: for a program that starts this one through a pipe"),
+    )
     if json:
         parser.add_argument("--json", action="store_true", help=_("JSON on stdout"))
     return parser
@@ -194,8 +204,9 @@ def parsed(parse: Callable[[str], Any], option: str, text: str) -> Any:
 
 
 def print_json(data: object, *, indent: int | None = 2) -> None:
-    """Print ``data`` as JSON; exact fractions become numbers."""
-    print(json.dumps(data, indent=indent, ensure_ascii=False, default=_plain, allow_nan=False))
+    """Print ``data`` as JSON, at once; exact fractions become numbers."""
+    text = json.dumps(data, indent=indent, ensure_ascii=False, default=_plain, allow_nan=False)
+    print(text, flush=True)
 
 
 def _plain(value: object) -> object:
@@ -227,30 +238,6 @@ def table(headers: Sequence[str], rows: Iterable[Sequence[str]], *, right: str =
         for row in cells
     ]
     return "\n".join(lines)
-
-
-class Progress:
-    """One line on stderr that rewrites itself; silent when stderr is no terminal or on request."""
-
-    def __init__(self, quiet: bool = False, stream: TextIO | None = None) -> None:
-        self._stream = stream or sys.stderr
-        self._enabled = not quiet and self._stream.isatty()
-        self._width = 0
-
-    def __call__(self, text: str) -> None:
-        """Show ``text`` in place of what was shown before."""
-        if self._enabled:
-            text = text[:100]
-            self._stream.write("\r" + text.ljust(self._width))
-            self._stream.flush()
-            self._width = len(text)
-
-    def clear(self) -> None:
-        """Remove the line."""
-        if self._enabled and self._width:
-            self._stream.write("\r" + " " * self._width + "\r")
-            self._stream.flush()
-            self._width = 0
 
 
 @contextmanager

@@ -7,7 +7,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from costlab.cli.common import Progress, Subparsers, add_command, add_store, print_json
+from costlab.cli.common import Subparsers, add_command, add_store, print_json
+from costlab.cli.progress import progress_of
 from costlab.errors import InputError
 from costlab.i18n import _
 from costlab.units import format_percent
@@ -52,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     limit = None if args.fail_over is None else _limit(args.fail_over)
     name, points = load_points(args.store, args.run_name)
     if args.against is None:
-        predicted = compare_run(name, points, Progress(args.quiet))
+        predicted = compare_run(name, points, progress_of(args))
         _print(predicted, args.json)
         text = _("costlab: {name} {sizes}: {metric} is off by more than {limit}")
         over = [p for p in predicted.points if limit and _is_over(p, *limit)]

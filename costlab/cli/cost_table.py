@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from costlab.arch.spec import ArchitectureSpec
-from costlab.cli.common import Progress, print_json, table
+from costlab.cli.common import print_json, table
+from costlab.cli.progress import Progress
 from costlab.errors import CostLabError, SizeError
 from costlab.i18n import _
 from costlab.symbols import single
@@ -23,11 +24,10 @@ def show_table(
     sizes: Mapping[str, tuple[int, ...]],
     *,
     as_json: bool,
-    quiet: bool,
+    progress: Progress,
 ) -> int:
     """Print the table; entries without a formula at these sizes say why."""
     given = single(sizes)
-    progress = Progress(quiet)
     rows = []
     for spec in specs:
         progress(spec.name)

@@ -7,7 +7,6 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from costlab.cli.common import (
-    Progress,
     Subparsers,
     add_command,
     add_program,
@@ -21,6 +20,7 @@ from costlab.cli.common import (
 )
 from costlab.cli.footing import footing, footing_text
 from costlab.cli.predict import add_machine
+from costlab.cli.progress import progress_of
 from costlab.errors import InputError
 from costlab.i18n import _
 from costlab.symbols import single
@@ -62,7 +62,7 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Solve for the crossovers, ceilings and terms."""
     from costlab.calibration.choice import load_machine
-    from costlab.cli.programs import check_sizes, load_program, own_sizes
+    from costlab.cli.programs import check_sizes, load_program, own_flags, own_sizes
     from costlab.hardware.machine import DATASHEET
     from costlab.prediction.crossover import SCHEMA, ceiling, cheaper, crossovers
 
@@ -82,9 +82,10 @@ def run(args: argparse.Namespace) -> int:
     needs_machine |= wants_ceiling and (within is not None or fits is None)
     machine = load_machine(args.device, args.dtype, args.threads) if needs_machine else None
     backend = "cpu" if machine is None else machine.backend
-    progress = Progress(args.quiet)
+    progress = progress_of(args)
+    own = own_flags(targets, flags)
     programs = [
-        load_program(target, args.mode, args.dtype, backend, flags=flags, progress=progress)
+        load_program(target, args.mode, args.dtype, backend, flags=own[target], progress=progress)
         for target in targets
     ]
     progress.clear()

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from costlab.cli.common import (
-    Progress,
     Subparsers,
     add_command,
     cancellable,
     check_output,
     prepare_home,
 )
+from costlab.cli.progress import progress_of
 from costlab.errors import MeasurementError
 from costlab.i18n import _
 
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
     check_output(args.output)
     prepare_home()
-    progress = Progress(args.quiet)
+    progress = progress_of(args)
 
     def show(text: str, share: float) -> None:
         progress(f"{100 * share:3.0f} % {text}")

@@ -10,7 +10,6 @@ from typing import Any
 
 from costlab.cli.common import (
     SCOPES,
-    Progress,
     Subparsers,
     add_command,
     add_program,
@@ -22,6 +21,7 @@ from costlab.cli.common import (
     split_words,
     table,
 )
+from costlab.cli.progress import progress_of
 from costlab.i18n import _
 from costlab.symbols import SIZES, single
 
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
     require_targets(targets, 1, 1, _("one architecture, FILE.py:FACTORY or hf:FILE.json"))
     fixed, flags = parse_options(args.set)
     fixed = {**single(words), **fixed}
-    progress = Progress(args.quiet)
+    progress = progress_of(args)
     derivation = load_program(
         targets[0],
         args.mode,

@@ -6,7 +6,6 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from costlab.cli.common import (
-    Progress,
     Subparsers,
     add_command,
     add_program,
@@ -17,6 +16,7 @@ from costlab.cli.common import (
     require_targets,
     split_words,
 )
+from costlab.cli.progress import progress_of
 from costlab.i18n import _
 from costlab.symbols import single
 
@@ -45,15 +45,15 @@ def add_parser(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     """Derive both and compare them."""
     from costlab.cli.points import own_grids
-    from costlab.cli.programs import load_program
+    from costlab.cli.programs import load_program, own_flags
     from costlab.derivation.difference import difference
 
     targets, words = split_words(args.words)
     require_targets(targets, 2, 2, _("two architectures or FILE.py:FACTORY"))
     fixed, flags = parse_options(args.set)
     fixed = {**single(words), **fixed}
-    own = own_grids(targets, fixed)
-    progress = Progress(args.quiet)
+    progress = progress_of(args)
+    own, flagged = own_grids(targets, fixed), own_flags(targets, flags)
     a, b = (
         load_program(
             target,
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
             args.dtype,
             args.backend,
             fixed=own[target],
-            flags=flags,
+            flags=flagged[target],
             progress=progress,
         )
         for target in targets

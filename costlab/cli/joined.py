@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from costlab.cli.common import Progress
+from costlab.cli.progress import Progress
 from costlab.errors import InputError
 from costlab.i18n import _
 

@@ -9,6 +9,7 @@ from typing import Any
 from costlab.arch.spec import ArchitectureSpec
 from costlab.cli.common import Subparsers, add_command, add_words, print_json, table
 from costlab.cli.common import split_words as split
+from costlab.cli.progress import progress_of
 from costlab.errors import InputError
 from costlab.i18n import _
 
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     if args.table:
         from costlab.cli.cost_table import show_table
 
-        return show_table(specs, sizes, as_json=args.json, quiet=args.quiet)
+        return show_table(specs, sizes, as_json=args.json, progress=progress_of(args))
     if args.json:
         data = [_plain(spec) for spec in specs]
         print_json({"schema": "costlab.list/1", "architectures": data})

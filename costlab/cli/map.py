@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from costlab.cli.common import (
-    Progress,
     Subparsers,
     add_command,
     add_program,
@@ -23,6 +22,7 @@ from costlab.cli.common import (
 from costlab.cli.crossover import METRICS
 from costlab.cli.footing import footing, footing_text
 from costlab.cli.predict import add_machine
+from costlab.cli.progress import progress_of
 from costlab.errors import InputError
 from costlab.i18n import _
 from costlab.symbols import parse_values, single
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     import numpy as np
 
     from costlab.calibration.choice import load_machine
-    from costlab.cli.programs import check_sizes, load_program
+    from costlab.cli.programs import check_sizes, load_program, own_flags
     from costlab.prediction.maps import winner_map
 
     if args.output is not None:
@@ -80,9 +80,10 @@ def run(args: argparse.Namespace) -> int:
     if args.metric == "time":
         machine = load_machine(args.device, args.dtype, args.threads)
     backend = "cpu" if machine is None else machine.backend
-    progress = Progress(args.quiet)
+    progress = progress_of(args)
+    own = own_flags(targets, flags)
     programs = [
-        load_program(target, args.mode, args.dtype, backend, flags=flags, progress=progress)
+        load_program(target, args.mode, args.dtype, backend, flags=own[target], progress=progress)
         for target in targets
     ]
     progress.clear()

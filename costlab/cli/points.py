@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from costlab.cli.programs import is_entry
+from costlab.cli.programs import is_entry, own_flags
 from costlab.errors import UnknownNameError
 from costlab.i18n import _
 
@@ -17,18 +17,27 @@ V = TypeVar("V")
 
 
 def points_of(
-    targets: Sequence[str], grid: Mapping[str, Sequence[int]], **settings: Any
+    targets: Sequence[str],
+    grid: Mapping[str, Sequence[int]],
+    *,
+    options: Mapping[str, bool],
+    **settings: Any,
 ) -> tuple[PointSpec, ...]:
     """Every point of every target; ``settings`` are those of ``sweep.plan.expand``.
 
     Raises:
-        UnknownNameError: for a target or a size that does not exist.
+        UnknownNameError: for a target, a size or a flag that does not exist.
         SizeError: if h, k and d contradict each other.
     """
     from costlab.sweep.plan import expand
 
     grids = own_grids(targets, grid)
-    points = [point for target in targets for point in expand([target], grids[target], **settings)]
+    flags = own_flags(targets, options)
+    points = [
+        point
+        for target in targets
+        for point in expand([target], grids[target], options=flags[target], **settings)
+    ]
     return tuple(
         replace(point, sizes=_without_head_size(point.target, point.sizes))
         if is_entry(point.target)

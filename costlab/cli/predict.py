@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from costlab.cli.common import (
-    Progress,
     Subparsers,
     add_command,
     add_program,
@@ -20,6 +19,7 @@ from costlab.cli.common import (
     split_words,
     table,
 )
+from costlab.cli.progress import progress_of
 from costlab.errors import SizeError
 from costlab.i18n import _
 from costlab.symbols import expand
@@ -88,7 +88,7 @@ def predict_words(
         InputError: for no target, or a device, a setting or sizes that cannot be.
     """
     from costlab.calibration.choice import load_machine
-    from costlab.cli.programs import check_sizes, load_program, own_sizes
+    from costlab.cli.programs import check_sizes, load_program, own_flags, own_sizes
     from costlab.prediction.api import predict
 
     targets, sizes = split_words(words)
@@ -96,9 +96,12 @@ def predict_words(
     fixed, flags = parse_options(args.set)
     grid = {**sizes, **{name: (value,) for name, value in fixed.items()}}
     machine = load_machine(args.device, args.dtype, args.threads)
-    progress = Progress(args.quiet)
+    progress = progress_of(args)
+    own = own_flags(targets, flags)
     programs = [
-        load_program(target, args.mode, args.dtype, machine.backend, flags=flags, progress=progress)
+        load_program(
+            target, args.mode, args.dtype, machine.backend, flags=own[target], progress=progress
+        )
         for target in targets
     ]
     check_sizes(programs, grid)

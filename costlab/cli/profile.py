@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from costlab.cli.common import (
-    Progress,
     Subparsers,
     add_command,
     add_program,
@@ -27,6 +26,7 @@ from costlab.cli.common import (
     require_targets,
     split_words,
 )
+from costlab.cli.progress import Progress, progress_of
 from costlab.errors import InputError
 from costlab.i18n import _
 from costlab.units import format_value, parse_seconds
@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
 
     plan = _plan(args)
     _check(plan)
-    progress = Progress(args.quiet)
+    progress = progress_of(args)
     path = args.store or default_store()
     counts: Counter[str] = Counter()
     with Store(path) as store, cancellable() as cancelled, OpenWorkers() as workers:
@@ -155,13 +155,20 @@ class _Clock:
         self._start = time.monotonic()
 
     def __call__(self, turn: Turn) -> None:
-        left = ""
+        left, left_s = "", None
         if turn.turn:
             passed_s = time.monotonic() - self._start
-            left_s = passed_s / turn.turn * (turn.turns - turn.turn)
-            left = _(", about {time} left").format(time=format_value(float(f"{left_s:.2g}"), "s"))
+            left_s = float(f"{passed_s / turn.turn * (turn.turns - turn.turn):.2g}")
+            left = _(", about {time} left").format(time=format_value(left_s, "s"))
         what = f"{turn.spec.target} {_sizes(turn.spec.sizes)}"
-        self._progress(f"[{turn.done}/{turn.points}{left}] {what}")
+        self._progress(
+            f"[{turn.done}/{turn.points}{left}] {what}",
+            done=turn.done,
+            points=turn.points,
+            turn=turn.turn,
+            turns=turn.turns,
+            left_s=left_s,
+        )
 
 
 def _plan(args: argparse.Namespace) -> SweepPlan:

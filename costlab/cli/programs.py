@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, TypeVar
 
-from costlab.cli.common import Progress
+from costlab.cli.progress import Progress
 from costlab.errors import InputError, UnknownNameError
 from costlab.i18n import _
 
@@ -63,6 +63,25 @@ def load_program(
 
     with prints_on_stderr():
         return derive(target, mode=mode, dtype=dtype, backend=backend, sizes=sizes, options=options)
+
+
+def own_flags(targets: Sequence[str], flags: Mapping[str, bool]) -> dict[str, dict[str, bool]]:
+    """For each target the flags that it has; a user's module keeps all, as does one alone.
+
+    Raises:
+        UnknownNameError: for a flag that none of several architectures has.
+    """
+    from costlab.arch import registry
+
+    if len(targets) == 1 or not flags:
+        return {target: dict(flags) for target in targets}
+    names = set(registry.names())
+    known = {t: set(registry.spec(t).options) if t in names else set(flags) for t in targets}
+    everyone = set().union(*known.values())
+    for name in flags:
+        if name not in everyone:
+            raise UnknownNameError(_("flag"), name, everyone)
+    return {t: {name: flags[name] for name in flags if name in known[t]} for t in targets}
 
 
 def is_entry(target: str) -> bool:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from costlab.cli.common import (
-    Progress,
     Subparsers,
     add_command,
     add_program,
@@ -22,6 +21,7 @@ from costlab.cli.common import (
 )
 from costlab.cli.joined import compare_stored
 from costlab.cli.predict import add_machine, predict_words
+from costlab.cli.progress import progress_of
 from costlab.i18n import _
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _source(args: argparse.Namespace) -> Source:
         return _predictions(args)
     require_targets(targets, 1, 1, _("one run, architecture or FILE.py:FACTORY, or sizes too"))
     (source,) = targets
-    progress = Progress(args.quiet)
+    progress = progress_of(args)
     if ":" in source or source in registry.names():
         fixed, flags = parse_options(args.set)
         found = load_program(

@@ -59,7 +59,7 @@ def load_sweep(path: Path) -> SweepPlan:
     grid = {name: _sizes(path, name, value) for name, value in data.get("sizes", {}).items()}
     lists = {name: data[name] for name in _LISTS if name in data and name != "targets"}
     with _in_file(path):
-        points = points_of(data["targets"], grid, **lists, options=data.get("options"))
+        points = points_of(data["targets"], grid, **lists, options=data.get("options") or {})
     plain = ("repeats", "resident", "energy")
     fields: dict[str, Any] = {name: data[name] for name in plain if name in data}
     for name in ("budget", "timeout"):

@@ -91,6 +91,14 @@ class CpuReader:
         queries = {"energy": lambda: energy, "power": lambda: self._power(energy)}
         return take(self.id, queries, self._clock)
 
+    def read_memory(self) -> Sample:
+        """Memory alone, for while something else is measured."""
+        queries = {
+            "memory_used": lambda: _memory("used"),
+            "memory_total": lambda: _memory("total"),
+        }
+        return take(self.id, queries, self._clock)
+
     def close(self) -> None:
         """Do nothing: no file stays open."""
 

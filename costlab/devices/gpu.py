@@ -74,17 +74,7 @@ class GpuReader:
     def read(self) -> Sample:
         """Take every reading; energy and power come first, close to the sample's time."""
         begin_s = time.monotonic()
-        readings = self._energy_and_power()
-        readings |= self._clocks()
-        readings["temperature"] = self._ask(
-            "temperature",
-            [
-                ("nvmlDeviceGetTemperatureV", (self._card, _TEMPERATURE_GPU)),
-                ("nvmlDeviceGetTemperature", (self._card, _TEMPERATURE_GPU)),
-            ],
-        )
-        readings |= self._utilisation()
-        readings |= self._memory()
+        readings = self._quick()
         total = readings["memory_total"].value
         readings["processes"] = self.processes(None if total is None else int(total))[1]
         readings["mig"] = self._mig()
@@ -93,6 +83,18 @@ class GpuReader:
         )
         ordered = {name: readings[name] for name in GPU_UNITS}
         return Sample(begin_s, time.monotonic() - begin_s, self.id, ordered)
+
+    def read_quick(self) -> Sample:
+        """All but the list of processes, which takes milliseconds, and the GPU's switches."""
+        begin_s = time.monotonic()
+        readings = self._quick()
+        return Sample(begin_s, time.monotonic() - begin_s, self.id, readings)
+
+    def read_memory(self) -> Sample:
+        """Memory alone, for while something else is measured."""
+        begin_s = time.monotonic()
+        readings = self._memory()
+        return Sample(begin_s, time.monotonic() - begin_s, self.id, readings)
 
     def read_energy(self) -> Sample:
         """Energy and power alone: cheap enough to be asked every few milliseconds."""
@@ -135,6 +137,19 @@ class GpuReader:
         return self._session.reading(
             name, GPU_UNITS[name], calls, lambda answer: answer * factor, self._where
         )
+
+    def _quick(self) -> dict[str, Reading]:
+        readings = self._energy_and_power()
+        readings |= self._clocks()
+        readings["temperature"] = self._ask(
+            "temperature",
+            [
+                ("nvmlDeviceGetTemperatureV", (self._card, _TEMPERATURE_GPU)),
+                ("nvmlDeviceGetTemperature", (self._card, _TEMPERATURE_GPU)),
+            ],
+        )
+        readings |= self._utilisation()
+        return readings | self._memory()
 
     def _energy_and_power(self) -> dict[str, Reading]:
         names = ("energy", "power", "power_instant", "power_average")

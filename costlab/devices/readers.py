@@ -52,12 +52,15 @@ def take(
     return Sample(begin, clock() - begin, device, readings)
 
 
-def energy_query(reader: DeviceReader) -> Callable[[], Sample]:
-    """The cheapest way in which ``reader`` reads "energy" and "power".
+def partial_query(reader: DeviceReader, part: str) -> Callable[[], Sample]:
+    """The cheapest way in which ``reader`` reads a part of its readings.
 
-    A GPU or CPU reader has ``read_energy`` for that, which may be asked every few milliseconds.
+    Args:
+        reader: of any device; one that reads everything at once is asked for everything.
+        part: "energy" (with power, may be asked every few milliseconds), "quick" (all but what
+            takes milliseconds), "memory" or "every".
     """
-    query: Callable[[], Sample] = getattr(reader, "read_energy", reader.read)
+    query: Callable[[], Sample] = getattr(reader, f"read_{part}", reader.read)
     return query
 
 

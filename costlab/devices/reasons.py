@@ -67,6 +67,7 @@ REASONS: Mapping[str, str] = {
     "not_on_system": _("this operating system does not report it"),
     "unreadable": _("the system's file could not be read"),
     "unknown_type": _("the driver answered with a type that this version does not know"),
+    "paused": _("not read while something is measured"),
     "not_read": _("this device has no such reading"),
     "cuda_order_unknown": _(
         "CUDA counts the fastest GPU first: set CUDA_DEVICE_ORDER=PCI_BUS_ID, or name UUIDs"

@@ -215,3 +215,19 @@ def test_report_of_formulas(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     assert str(path) in capsys.readouterr().out
     assert "full_attention" in path.read_text(encoding="utf-8")
     assert main(["report", "full_attention", "-o", str(tmp_path / "formulas.doc")]) == 2
+
+
+def test_each_of_several_takes_the_flags_it_has(capsys: pytest.CaptureFixture[str]) -> None:
+    sizes = ("n=64", "d=32", "h=4", "--device", "L4", "--set", "causal=yes")
+    flagged, plain = run_json(capsys, "predict", "full_attention", "lstm", *sizes)["points"]
+
+    alone = run_json(capsys, "predict", "full_attention", *sizes)["points"]
+    assert flagged == alone[0]
+    # A causal mask keeps (n + 1) / 2n of the scores.
+    assert (
+        flagged["flop_useful"]
+        < run_json(capsys, "predict", "full_attention", *sizes[:-2])["points"][0]["flop_useful"]
+    )
+    assert plain["architecture"] == "lstm"
+    assert main(["predict", "gru", "lstm", *sizes]) == 2
+    assert "unknown flag" in capsys.readouterr().err

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import signal
@@ -14,7 +13,6 @@ import numpy as np
 import pytest
 
 from costlab.cli.common import (
-    Progress,
     cancellable,
     check_output,
     parse_options,
@@ -62,30 +60,6 @@ def test_print_json_of_exact_numbers(capsys: pytest.CaptureFixture[str]) -> None
     print_json({"third": Fraction(1, 4), "whole": Fraction(6, 2), "numpy": np.float64(0.5)})
 
     assert json.loads(capsys.readouterr().out) == {"third": 0.25, "whole": 3, "numpy": 0.5}
-
-
-class _Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_progress_rewrites_its_line() -> None:
-    stream = _Terminal()
-    progress = Progress(stream=stream)
-    progress("measuring")
-    progress("done")
-    progress.clear()
-
-    assert stream.getvalue() == "\rmeasuring\rdone     \r    \r"
-
-
-@pytest.mark.parametrize(("quiet", "stream"), [(True, _Terminal()), (False, io.StringIO())])
-def test_progress_is_silent(quiet: bool, stream: io.StringIO) -> None:
-    progress = Progress(quiet, stream)
-    progress("measuring")
-    progress.clear()
-
-    assert stream.getvalue() == ""
 
 
 def test_cancellable_asks_first_and_interrupts_then() -> None:

@@ -21,7 +21,7 @@ def path(tmp_path: Path) -> Path:
 
 def test_every_key_has_its_effect(path: Path) -> None:
     path.write_text(
-        'targets = ["rnn", "lstm"]\nmodes = ["train", "forward"]\n'
+        'targets = ["full_attention", "lstm"]\nmodes = ["train", "forward"]\n'
         'dtypes = ["float32", "bfloat16"]\n'
         'devices = ["cpu", "cuda:1"]\nthreads = [1, 2]\nrepeats = 5\nbudget = "2m"\n'
         'timeout = "90s"\nresident = false\nseed = 7\n'
@@ -33,13 +33,16 @@ def test_every_key_has_its_effect(path: Path) -> None:
 
     points = plan.points
     assert len(points) == len({str(point) for point in points}) == 2 * 2 * 2 * 2 * 2 * 4
-    assert {point.target for point in points} == {"rnn", "lstm"}
+    assert {point.target for point in points} == {"full_attention", "lstm"}
     assert {point.mode for point in points} == {"train", "forward"}
     assert {point.dtype for point in points} == {"float32", "bfloat16"}
     assert {point.device for point in points} == {"cpu", "cuda:1"}
     assert {point.threads for point in points} == {1, 2}
     assert {point.sizes["n"] for point in points} == {8, 16, 32, 100}
-    assert all(point.options == {"causal": True} for point in points)
+    assert {(point.target, *point.options.items()) for point in points} == {
+        ("full_attention", ("causal", True)),
+        ("lstm",),
+    }
     assert (plan.repeats, plan.budget_s, plan.timeout_s, plan.resident, plan.seed) == (
         5, 120, 90, False, 7
     )  # fmt: skip

@@ -13,7 +13,7 @@ import pytest
 
 from costlab.devices.cpu import CPU_UNITS, CpuReader
 from costlab.devices.limits import Limits
-from costlab.devices.readers import energy_query
+from costlab.devices.readers import partial_query
 from costlab.devices.reasons import REASONS
 from tests.devices.test_rapl import zone
 
@@ -76,7 +76,7 @@ def test_energy_alone_has_the_same_readings(tmp_path: Path) -> None:
     now = [10.0]
     counter = zone(tmp_path, "intel-rapl:0", "package-0", 0)
     reader = CpuReader(powercap=tmp_path, clock=lambda: now[0])
-    read = energy_query(reader)
+    read = partial_query(reader, "energy")
 
     read()
     now[0] = 10.5

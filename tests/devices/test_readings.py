@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from costlab.devices.readers import NullReader, ReplayReader, TraceEnded, energy_query, take
+from costlab.devices.readers import NullReader, ReplayReader, TraceEnded, partial_query, take
 from costlab.devices.readings import Reading, Sample, missing
 from costlab.devices.reasons import REASONS, nvml_reason, text_of
 
@@ -66,7 +66,7 @@ def test_null_reader_has_every_reading_missing() -> None:
 
     assert readings == {"power": missing("W", "no_driver"), "energy": missing("J", "no_driver")}
     assert (reader.id, reader.name, reader.kind) == ("gpu", "GPU", "gpu")
-    assert energy_query(reader) == reader.read
+    assert partial_query(reader, "energy") == reader.read
     reader.close()
 
 

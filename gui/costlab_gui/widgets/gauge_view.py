@@ -1,0 +1,62 @@
+"""One gauge of a device: its name and value over a small curve, or why there is none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
+
+from costlab.devices.readings import Sample
+from costlab_gui.model.gauges import Gauge, points, say, top
+from costlab_gui.theme.stylesheet import set_role
+from costlab_gui.widgets.sparkline import Sparkline
+
+
+class GaugeView(QWidget):
+    """Give it samples with :meth:`show_samples`, then a moment with :meth:`show_sample`."""
+
+    def __init__(self, gauge: Gauge, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.gauge = gauge
+        self.line = Sparkline()
+        self.value = QLabel()
+        self.value.setAlignment(Qt.AlignmentFlag.AlignRight)
+        title = QLabel(gauge.title)
+        set_role(title, "dim")
+        self._why = QLabel()
+        self._why.setWordWrap(True)
+        self._why.setAlignment(Qt.AlignmentFlag.AlignTop)
+        set_role(self._why, "small")
+        self._shown = QStackedWidget()
+        self._shown.addWidget(self.line)
+        self._shown.addWidget(self._why)
+        row = QHBoxLayout()
+        row.addWidget(title)
+        row.addWidget(self.value, 1)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(4)
+        layout.addLayout(row)
+        layout.addWidget(self._shown)
+        layout.addStretch()
+        self.setAccessibleName(gauge.title)
+
+    def show_samples(
+        self, samples: Sequence[Sample], begin_s: float, end_s: float, gap_s: float
+    ) -> None:
+        """Draw the whole curve."""
+        shown = points(self.gauge, samples)
+        self.line.show_points(shown, begin_s, end_s, top(self.gauge, samples, shown), gap_s)
+
+    def show_sample(self, sample: Sample | None) -> None:
+        """Show the value of one moment."""
+        said = say(self.gauge, sample)
+        self.value.setText(said.text)
+        set_role(self.value, "warning" if said.warn else "dim" if said.missing else "")
+        self.setToolTip(said.detail)
+        self.setAccessibleDescription(f"{said.text}: {said.detail}" if said.missing else said.text)
+        self._why.setText(said.detail if said.missing else "")
+        # A curve that ended keeps what it has shown.
+        empty = said.missing and not self.line.points
+        self._shown.setCurrentWidget(self._why if empty else self.line)
