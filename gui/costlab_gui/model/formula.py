@@ -172,8 +172,7 @@ def _share(value: Number, total: Number) -> float:
 @lru_cache(maxsize=512)
 def _ranked(expr: Expr, sizes: tuple[tuple[str, int], ...]) -> tuple[int, ...]:
     at = Evaluator(dict(sizes))
-    values = [abs(at.of(term.expr)) for term in split(expr)]
-    return _by_rank(values)
+    return _by_rank([at.of(term.expr) for term in split(expr)])
 
 
 _FIRST_SEEN: dict[tuple[Expr, str], tuple[int, ...]] = {}
@@ -192,7 +191,7 @@ def _colours(place: Place, expr: Expr) -> Sequence[int]:
 
 def _by_rank(values: Sequence[Number]) -> tuple[int, ...]:
     """Numbers in the order they stand, for the largest values only."""
-    largest = sorted(range(len(values)), key=lambda i: -values[i])[:COLOURED]
+    largest = sorted(range(len(values)), key=lambda i: -abs(values[i]))[:COLOURED]
     coloured = {at: colour for colour, at in enumerate(sorted(largest))}
     return tuple(coloured.get(i, -1) for i in range(len(values)))
 
