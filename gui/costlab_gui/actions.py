@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Union
 
 from PySide6.QtGui import QAction, QActionGroup, QGuiApplication, QKeySequence
@@ -67,7 +68,7 @@ class Actions:
     def _view_menu(self) -> None:
         menu = self._menu(_("&View"))
         for number, (key, title) in enumerate(titles().items(), start=1):
-            self._add(menu, title, lambda key=key: self.window.open_page(key), f"Ctrl+{number}")
+            self._add(menu, title, partial(self.window.open_page, key), f"Ctrl+{number}")
         menu.addSeparator()
         self._ask(menu, _("&Fit"), "fit", "F")
         self._toggle(menu, _("Logarithmic &x axis"), "log_x")
@@ -84,7 +85,7 @@ class Actions:
         group = QActionGroup(themes)
         words = {"system": _("Follow the system"), "dark": _("Dark"), "light": _("Light")}
         for name in THEMES:
-            action = self._add(themes, words[name], lambda name=name: self._use_theme(name))
+            action = self._add(themes, words[name], partial(self._use_theme, name))
             action.setCheckable(True)
             action.setChecked(window.settings.theme == name)
             group.addAction(action)
@@ -100,7 +101,7 @@ class Actions:
         }  # fmt: skip
         for mode in MODES:
             text = _("Mode: {mode}").format(mode=words[mode])
-            self._add(menu, text, lambda mode=mode: self.hub.change(_("choose mode"), mode=mode))
+            self._add(menu, text, partial(self.hub.change, _("choose mode"), mode=mode))
         menu.addSeparator()
         self._add(menu, _("&Measure…"), lambda: self.window.open_page("measure"), "Ctrl+M")
 

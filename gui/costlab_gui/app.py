@@ -50,6 +50,7 @@ def _run(args: argparse.Namespace) -> int:
         Qt.HighDpiScaleFactorRoundingPolicy.PassThrough
     )
     app = QApplication.instance() or QApplication(["costlab"])
+    assert isinstance(app, QApplication)
     app.setApplicationName("CostLab")
     app.setDesktopFileName("costlab")
     window = build_window(args.theme)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 
 from PySide6.QtCore import QTimer
@@ -175,7 +176,8 @@ class Files:
         if saved:
             self.hub.document.replace(session)
         else:
-            self.hub.document.change(_("recover"), **_fields(session))
+            changes = {item.name: getattr(session, item.name) for item in fields(session)}
+            self.hub.document.change(_("recover"), None, **changes)
         self.hub.flush()
         self.hub.changed.emit(frozenset())
 
@@ -190,9 +192,3 @@ class Files:
 
     def _folder(self) -> str:
         return str(self.path.parent if self.path else Path.cwd())
-
-
-def _fields(session: Session) -> dict[str, object]:
-    from dataclasses import fields
-
-    return {field.name: getattr(session, field.name) for field in fields(session)}

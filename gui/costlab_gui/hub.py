@@ -7,6 +7,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from costlab.errors import CostLabError
+from costlab_gui.jobs.job_list import JobList
 from costlab_gui.model.document import Document
 from costlab_gui.model.messages import Message, Messages
 from costlab_gui.model.monitor import Monitor
@@ -42,6 +43,7 @@ class Hub(QObject):
         self.document = document
         self.workspace = workspace
         self.messages = Messages()
+        self.jobs = JobList(self)
         self.monitor = Monitor()
         self._pending: set[str] = set()
         self._drags = 0

@@ -52,7 +52,7 @@ class Settings:
     def recent(self) -> list[Path]:
         """Session files opened or saved lately that are still there, newest first."""
         found = self._file.value("recent", [])
-        names = [found] if isinstance(found, str) else list(found or [])
+        names = found if isinstance(found, list) else [found]
         return [path for name in names if (path := Path(str(name))).is_file()]
 
     def add_recent(self, path: Path) -> None:
