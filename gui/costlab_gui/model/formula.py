@@ -191,7 +191,7 @@ def _colours(place: Place, expr: Expr) -> Sequence[int]:
 
 def _by_rank(values: Sequence[Number]) -> tuple[int, ...]:
     """Numbers in the order they stand, for the largest values only."""
-    largest = sorted(range(len(values)), key=lambda i: -abs(values[i]))[:COLOURED]
+    largest = sorted(range(len(values)), key=lambda i: -abs(float(values[i])))[:COLOURED]
     coloured = {at: colour for colour, at in enumerate(sorted(largest))}
     return tuple(coloured.get(i, -1) for i in range(len(values)))
 
