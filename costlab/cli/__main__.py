@@ -19,6 +19,7 @@ from costlab.cli import (
     diff,
     doctor,
     export,
+    gui,
     import_run,
     list,
     map,
@@ -47,9 +48,11 @@ COMMANDS = (
     report,
     runs,
     export,
+    gui,
     import_run,
     monitor,
     doctor,
+    gui,
 )
 """The commands in the order in which ``--help`` names them."""
 

@@ -7,13 +7,12 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from costlab.errors import CostLabError
+from costlab_gui.jobs.job_list import JobList
 from costlab_gui.model.document import Document
 from costlab_gui.model.messages import Message, Messages
 from costlab_gui.model.monitor import Monitor
 from costlab_gui.model.session import Session
 from costlab_gui.model.workspace import Workspace
-
-_FRAME_MS = 16
 
 
 class Hub(QObject):
@@ -25,6 +24,10 @@ class Hub(QObject):
         data_changed: what the workspace knows is new: formulas, calibrations, runs (str: which).
         themed: the theme was changed.
         told: a message for the user was added.
+        asked: something that a dialog or another page does: ("open own", path or None),
+            ("import", path), ("export plot", path or None), ("copy plot", None), ("fit", None),
+            ("devices", None), ("crosshair", size).
+        closing: the window closes; threads and children end.
     """
 
     changed = Signal(object)
@@ -32,18 +35,20 @@ class Hub(QObject):
     data_changed = Signal(str)
     themed = Signal()
     told = Signal(object)
+    asked = Signal(str, object)
+    closing = Signal()
 
     def __init__(self, document: Document, workspace: Workspace, parent: QObject | None = None):
         super().__init__(parent)
         self.document = document
         self.workspace = workspace
         self.messages = Messages()
+        self.jobs = JobList(self)
         self.monitor = Monitor()
         self._pending: set[str] = set()
         self._drags = 0
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
-        self._timer.setInterval(0)
         self._timer.timeout.connect(self.flush)
         document.subscribe(self._note)
 

@@ -1,0 +1,1 @@
+"""Jobs: commands that run in child processes, so that the app never waits and never measures."""

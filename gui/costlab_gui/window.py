@@ -1,0 +1,192 @@
+"""The window: what is compared on the left, the pages in the middle, why on the right."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QMainWindow,
+    QScrollArea,
+    QSplitter,
+    QStackedWidget,
+    QTabBar,
+    QVBoxLayout,
+    QWidget,
+)
+
+from costlab.i18n import _
+from costlab_gui.actions import Actions
+from costlab_gui.files import Files
+from costlab_gui.hub import Hub
+from costlab_gui.model.recovery import lost
+from costlab_gui.pages.page import Page
+from costlab_gui.pages.registry import make_page, titles
+from costlab_gui.settings import Settings
+from costlab_gui.widgets.architecture_list import ArchitectureList
+from costlab_gui.widgets.formula_card import FormulaCard
+from costlab_gui.widgets.landmarks_card import LandmarksCard
+from costlab_gui.widgets.lost_bar import LostBar
+from costlab_gui.widgets.machine_card import MachineCard
+from costlab_gui.widgets.sizes_panel import SizesPanel
+from costlab_gui.widgets.status_line import StatusLine
+from costlab_gui.widgets.top_bar import TopBar
+
+_NARROW_EM = 96  # narrower windows begin without the right column
+
+
+class MainWindow(QMainWindow):
+    """One session in one window.
+
+    Args:
+        hub: document, workspace and signals.
+        settings: geometry, theme and recent files.
+    """
+
+    def __init__(self, hub: Hub, settings: Settings) -> None:
+        super().__init__()
+        self.hub = hub
+        self.settings = settings
+        self.files = Files(hub, settings, self)
+        self.setAcceptDrops(True)
+        self.top_bar = TopBar(hub)
+        self.status = StatusLine(hub)
+        self.left = _column(ArchitectureList(hub), SizesPanel(hub))
+        self.right = _column(FormulaCard(hub), LandmarksCard(hub), MachineCard(hub))
+        self.tabs = QTabBar(expanding=False, drawBase=False)
+        self.tabs.setAccessibleName(_("pages"))
+        self.stack = QStackedWidget()
+        self._pages: dict[str, Page] = {}
+        for key, title in titles().items():
+            self.tabs.setTabData(self.tabs.addTab(title), key)
+        middle = QWidget()
+        layout = QVBoxLayout(middle)
+        layout.setContentsMargins(0, 8, 0, 8)
+        layout.setSpacing(8)
+        layout.addWidget(self.tabs)
+        layout.addWidget(self.stack, 1)
+        self.columns = QSplitter(Qt.Orientation.Horizontal)
+        self.columns.setHandleWidth(12)
+        for part in (self.left, middle, self.right):
+            self.columns.addWidget(part)
+        self.columns.setCollapsible(1, False)
+        self.columns.setStretchFactor(1, 1)
+        body = QWidget()
+        rows = QVBoxLayout(body)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.setSpacing(0)
+        rows.addWidget(self.top_bar)
+        self._rows = rows
+        inner = QVBoxLayout()
+        inner.setContentsMargins(12, 4, 12, 0)
+        inner.addWidget(self.columns)
+        rows.addLayout(inner, 1)
+        rows.addWidget(self.status)
+        self.setCentralWidget(body)
+        self.commands = Actions(self)
+        self.top_bar.undo_asked.connect(hub.document.undo)
+        self.top_bar.report_asked.connect(self.files.write_report)
+        self.top_bar.measure_asked.connect(lambda: self.open_page("measure"))
+        self.tabs.currentChanged.connect(self._tab_chosen)
+        hub.changed.connect(self._on_changed)
+        self._restore()
+        self._on_changed(frozenset({"page"}))
+
+    def sizeHint(self) -> QSize:
+        em = self.fontMetrics().horizontalAdvance("m")
+        return QSize(122 * em, 76 * em)
+
+    def open_page(self, key: str) -> None:
+        """Show a page, as its tab does."""
+        self.hub.change(page=key)
+        self.hub.flush()
+
+    def page(self, key: str) -> Page:
+        """The page ``key``, made when it is first asked for."""
+        if key not in self._pages:
+            self._pages[key] = make_page(key, self.hub)
+            self.stack.addWidget(self._pages[key])
+        return self._pages[key]
+
+    @property
+    def current_page(self) -> Page:
+        return self.page(self.hub.session.page)
+
+    def offer_lost(self) -> None:
+        """Offer what a crash interrupted, without standing in the way."""
+        for item in lost():
+            bar = LostBar(item)
+            bar.accepted.connect(self.files.recover)
+            self._rows.insertWidget(1, bar)
+
+    def toggle_column(self, column: QWidget) -> None:
+        """Fold a side column away, or show it again."""
+        column.setVisible(not column.isVisible())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        narrow = _NARROW_EM * self.fontMetrics().horizontalAdvance("m")
+        before = event.oldSize().width()
+        if (before >= narrow or before < 0) and event.size().width() < narrow:
+            self.right.hide()
+        elif 0 <= before < narrow <= event.size().width():
+            self.right.show()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        for url in event.mimeData().urls():
+            if url.isLocalFile():
+                self.files.take(url.toLocalFile())
+        event.acceptProposedAction()
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        if not self.files.may_leave():
+            event.ignore()
+            return
+        self.hub.closing.emit()
+        self.files.close()
+        self.settings.geometry = self.saveGeometry()
+        self.settings.columns = self.columns.saveState()
+        self.settings.save()
+        event.accept()
+
+    def _restore(self) -> None:
+        geometry, columns = self.settings.geometry, self.settings.columns
+        if geometry is None or not self.restoreGeometry(geometry):
+            self.resize(self.sizeHint().boundedTo(self.screen().availableSize()))
+        em = self.fontMetrics().horizontalAdvance("m")
+        if columns is None or not self.columns.restoreState(columns):
+            self.columns.setSizes([26 * em, 66 * em, 28 * em])
+
+    def _tab_chosen(self, index: int) -> None:
+        self.open_page(self.tabs.tabData(index))
+
+    def _on_changed(self, changed: frozenset[str]) -> None:
+        if "page" in changed:
+            key = self.hub.session.page
+            self.stack.setCurrentWidget(self.page(key))
+            self.tabs.setCurrentIndex(list(titles()).index(key))
+        self.setWindowTitle(self.files.title)
+        self.setWindowModified(self.hub.document.modified)
+
+
+def _column(*cards: QWidget) -> QScrollArea:
+    """Cards above each other that scroll where the window is low."""
+    inner = QWidget()
+    layout = QVBoxLayout(inner)
+    layout.setContentsMargins(0, 8, 0, 8)
+    layout.setSpacing(12)
+    for card in cards:
+        layout.addWidget(card)
+    layout.addStretch(1)
+    area = QScrollArea()
+    area.setWidget(inner)
+    area.setWidgetResizable(True)
+    area.setFrameShape(QFrame.Shape.NoFrame)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setMinimumWidth(22 * area.fontMetrics().horizontalAdvance("m"))
+    area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+    return area
