@@ -13,8 +13,16 @@ GIB = 2**30
 GPU = {gauge.key: gauge for gauge in gauges("gpu")}
 
 
-def sample(time_s: float = 0.0, **readings: Reading) -> Sample:
-    return Sample(time_s, 0.0, "GPU-1", readings)
+def sample(**readings: Reading) -> Sample:
+    return Sample(0.0, 0.0, "GPU-1", readings)
+
+
+def powers(values: list[float]) -> list[Sample]:
+    """One sample a second."""
+    return [
+        Sample(float(at), 0.0, "GPU-1", {"power": Reading(value, "W")})
+        for at, value in enumerate(values)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -69,9 +77,8 @@ def test_a_machine_without_a_gpu_is_one_sentence() -> None:
 
 
 def test_a_long_history_keeps_its_peaks() -> None:
-    samples = [sample(float(i), power=Reading(50 + i % 2, "W")) for i in range(9000)]
-    samples[4321] = sample(4321.0, power=Reading(90, "W"))
-    samples[5] = sample(5.0, power=missing("W", "timeout"))
+    samples = powers([90 if at == 4321 else 50 + at % 2 for at in range(9000)])
+    samples[5] = Sample(5.0, 0.0, "GPU-1", {"power": missing("W", "timeout")})
 
     shown = points(GPU["power"], samples)
 
