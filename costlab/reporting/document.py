@@ -100,6 +100,12 @@ class Document:
     rows: tuple[Mapping[str, Any], ...] = field(default_factory=tuple)
 
 
+def figures_of(document: Document) -> tuple[AnyFigure, ...]:
+    """Every figure of a document, in order."""
+    blocks = (block for section in document.sections for block in section.blocks)
+    return tuple(block.spec for block in blocks if isinstance(block, Figure))
+
+
 def table_text(table: Table) -> str:
     """The table in aligned plain text."""
     rows = [[entry_text(entry) for entry in row] for row in table.rows]
