@@ -51,7 +51,6 @@ COMMANDS = (
     import_run,
     monitor,
     doctor,
-    gui,
 )
 """The commands in the order in which ``--help`` names them."""
 
