@@ -52,7 +52,6 @@ COMMANDS = (
     import_run,
     monitor,
     doctor,
-    gui,
 )
 """The commands in the order in which ``--help`` names them."""
 
