@@ -1,5 +1,7 @@
 """Derives and writes the committed formulas: every architecture, mode, backend, dtype, option.
 
+Their index is written last, from the files.
+
 ``python -m costlab.derivation.regenerate`` writes them, ``--check`` compares and exits 1 where a
 file is missing or another than the code gives now. ``--only NAME`` limits it to some.
 """
@@ -16,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from costlab.arch import registry
+from costlab.formulas import index
 from costlab.formulas.store import dump, file_name
 
 BACKENDS = ("cpu", "cuda")
@@ -96,24 +99,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for done, (choice, text, problem, seconds) in enumerate(
             pool.imap_unordered(_attempt, wanted), 1
         ):
-            verdict = problem or _settle(choice, text, check=args.check)
+            verdict = problem or _settle(choice.path, text, check=args.check)
             bad += verdict not in ("", "written", "same")
             print(
                 f"{done}/{len(wanted)} {choice.architecture}/{choice.path.stem} "
                 f"{seconds:.1f} s {verdict}",
                 flush=True,
             )
-    return 1 if bad else 0
+    verdict = _settle(folder() / index.FILE, index.text(), check=args.check)
+    print(f"{index.FILE} {verdict}", flush=True)
+    return 1 if bad or verdict not in ("written", "same") else 0
 
 
-def _settle(choice: Choice, text: str, *, check: bool) -> str:
+def _settle(path: Path, text: str, *, check: bool) -> str:
     """Write the file, or say how it differs."""
     if check:
-        if not choice.path.is_file():
+        if not path.is_file():
             return "missing"
-        return "same" if choice.path.read_text(encoding="utf-8") == text else "differs"
-    choice.path.parent.mkdir(parents=True, exist_ok=True)
-    choice.path.write_text(text, encoding="utf-8")
+        return "same" if path.read_text(encoding="utf-8") == text else "differs"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
     return "written"
 
 

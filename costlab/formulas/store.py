@@ -13,11 +13,11 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from typing import Any
 
-from costlab.algebra import Expr, Size, as_expr
+from costlab.algebra import Expr, Size
 from costlab.arch.spec import Claim
 from costlab.errors import InputError, UnknownNameError
 from costlab.formulas.record import Condition, CostClass, Derivation, Group, Quantity
-from costlab.formulas.text import parse
+from costlab.formulas.text import read
 from costlab.graph import Moment
 from costlab.i18n import _
 
@@ -195,7 +195,7 @@ class _Reader:
     def expr(self, text: str) -> Expr:
         found = self._known.get(text)
         if found is None:
-            found = self._known[text] = as_expr(int(text)) if text.isdigit() else parse(text)
+            found = self._known[text] = read(text)
         return found
 
     def _maybe(self, text: str | None) -> Expr | None:

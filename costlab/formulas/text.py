@@ -10,10 +10,11 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
-from costlab.algebra import Expr, Func, Size, apply, as_expr, maximum, symbol
+from costlab.algebra import Atom, Expr, Func, Size, apply, as_expr, maximum, symbol
 from costlab.algebra import total as add
 from costlab.errors import AlgebraError
 from costlab.i18n import _
@@ -41,6 +42,24 @@ def parse(text: str) -> Expr:
         tree = ast.parse(text.strip(), mode="eval")
         return _walk(tree.body)
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
+        raise _refuse(_("cannot read a formula"), text) from error
+
+
+def read(text: str) -> Expr:
+    """Return the expression whose ``str`` is ``text``: :func:`parse` for what was written by it.
+
+    It simplifies nothing and checks only the form, in a tenth of the time.
+    """
+    try:
+        first, *others = _split(text, " ")
+        if not first or any(other[0] not in "+-" for other in others):
+            raise ValueError(text)
+        parts = [_read_term(term) for term in (first, *others)]
+        result = Expr({mono: c for part in parts for mono, c in part.terms.items()})
+        if len(result.terms) != sum(len(part.terms) for part in parts):
+            raise ValueError(text)
+        return result
+    except ValueError as error:
         raise _refuse(_("cannot read a formula"), text) from error
 
 
@@ -83,6 +102,57 @@ def candidates(expr: Size) -> tuple[Expr, ...]:
             if isinstance(atom, Func) and atom.name == "Max":
                 return atom.args
     return (expr,)
+
+
+def _split(text: str, separator: str) -> Iterator[str]:
+    """Parts of ``text`` outside brackets; the sign of a term stays with it."""
+    depth, part = 0, ""
+    for piece in text.split(separator):
+        part = part + separator + piece if depth else part + piece
+        depth += piece.count("(") - piece.count(")")
+        if not depth and part not in ("+", "-"):
+            yield part
+            part = ""
+    if part:
+        raise ValueError(text)
+
+
+@lru_cache(maxsize=1 << 14)
+def _read_term(text: str) -> Expr:
+    """A signed product with its divisors, as ``str(expr)`` writes one term."""
+    above, *below = _parts(text.lstrip("+-").replace("**", "^"), "/")
+    over, under = -1 if text[0] == "-" else 1, 1
+    powers: dict[tuple[int, str], tuple[Atom, int]] = {}
+    for side, factors in ((1, _parts(above, "*")), (-1, below)):
+        for factor in factors:
+            if factor.isdecimal():
+                over, under = (
+                    (over * int(factor), under) if side > 0 else (over, under * int(factor))
+                )
+                continue
+            base, hat, exponent = factor.rpartition("^")
+            if not exponent.isdecimal() or not hat:
+                base, exponent = factor, "1"
+            key = (int("(" in base), base.replace("^", "**"))
+            powers[key] = (_read_atom(key[1]), side * int(exponent))
+    coefficient = over if under == 1 else Fraction(over, under)
+    return Expr({tuple(powers[key] for key in sorted(powers)): coefficient})
+
+
+def _parts(text: str, separator: str) -> list[str]:
+    return list(_split(text, separator)) if "(" in text else text.split(separator)
+
+
+@lru_cache(maxsize=1 << 12)
+def _read_atom(text: str) -> Atom:
+    """A symbol, or a function of sums that are in the order in which ``str`` writes them."""
+    if text.isidentifier() and text not in _CALLS:
+        return text
+    name, _bracket, inner = text.partition("(")
+    if name not in _CALLS or inner[-1:] != ")":
+        raise ValueError(text)
+    args = tuple(read(arg) for arg in _split(inner[:-1], ", "))
+    return Func(_CALLS[name], args[:1] if name == "log" else args)
 
 
 def _term(row: Sequence[int | str | Mapping[str, int]]) -> Expr:

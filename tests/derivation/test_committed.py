@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import random
 
-from costlab.derivation.regenerate import choices, derive_text
-from costlab.formulas import store
+from costlab.derivation.regenerate import choices, derive_text, folder
+from costlab.formulas import index, store
 
 
 def test_every_choice_is_committed() -> None:
@@ -23,3 +23,11 @@ def test_some_are_the_same_as_derived_now(seed: int) -> None:
 
 def test_committed_names_are_the_catalogue() -> None:
     assert set(store.names()) == {c.architecture for c in choices()}
+
+
+def test_the_index_agrees_with_the_formulas() -> None:
+    assert (folder() / index.FILE).read_text(encoding="utf-8") == index.text()
+    for name in store.names():
+        orders = index.orders(name)
+        assert orders["layer"] == str(store.load(name).order("flop"))
+        assert set(orders) <= set(index.SCOPES)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 
+import costlab_profiles
 from costlab.algebra import Expr, apply, as_expr, maximum, symbol
 from costlab.errors import AlgebraError
-from costlab.formulas.text import candidates, from_terms, parse, terms
+from costlab.formulas.text import candidates, from_terms, parse, read, terms
 from tests.formulas.expressions import SIZES, expressions, polynomials
 
 b, n, d, w = (symbol(name) for name in "bndw")
@@ -19,6 +21,38 @@ b, n, d, w = (symbol(name) for name in "bndw")
 @given(expressions())
 def test_parse_undoes_str(expr: Expr) -> None:
     assert parse(str(expr)) == expr
+
+
+@given(expressions())
+def test_read_undoes_str(expr: Expr) -> None:
+    assert read(str(expr)) == expr
+    assert str(read(str(expr))) == str(expr)
+
+
+def test_read_gives_what_parse_gives_for_committed_texts() -> None:
+    file = Path(
+        costlab_profiles.__path__[0], "formulas/lsh_attention/train-cpu-float32-causal.json"
+    )
+    document = json.loads(file.read_text(encoding="utf-8"))
+    texts = {
+        text
+        for found in document["classes"]
+        for group in found["groups"]
+        for text in [*group[4:8], *(size for shape in group[8] for size in shape)]
+    }
+    texts |= {q[0] for found in document["classes"] for q in found["cost"].values() if q[0]}
+
+    assert len(texts) > 100
+    assert all(read(text) == parse(text) for text in texts)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "n n", "n.real", "f(n)", "Max", "n +", "__import__('os')", "n, d", "n + n", "(n)", "1e3"],
+)
+def test_read_refuses_what_str_never_writes(text: str) -> None:
+    with pytest.raises(AlgebraError):
+        read(text)
 
 
 @given(expressions())

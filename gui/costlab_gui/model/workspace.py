@@ -13,6 +13,7 @@ from costlab.arch import registry
 from costlab.calibration.choice import load_machine
 from costlab.calibration.records import load_latest
 from costlab.errors import CostLabError, InputError
+from costlab.formulas import index
 from costlab.formulas import store as formulas
 from costlab.formulas.record import Derivation
 from costlab.hardware.catalogue import load_profile, profile_names
@@ -69,6 +70,7 @@ class Workspace:
 
     def __init__(self) -> None:
         self._own: dict[Key, Derivation | CostLabError] = {}
+        self._committed: dict[Key, Derivation] = {}
         self._machines: dict[tuple[str, str, int | None], Machine] = {}
         self._entries: tuple[Entry, ...] | None = None
 
@@ -157,7 +159,12 @@ class Workspace:
             for name, value in setting.options.items()
             if value and value in spec.options.get(name, ())
         }
-        return formulas.load(target, setting.mode, setting.dtype, backend, options)
+        key = Key(target, setting.mode, setting.dtype, backend, _flags(options))
+        if key not in self._committed:
+            self._committed[key] = formulas.load(
+                target, setting.mode, setting.dtype, backend, options
+            )
+        return self._committed[key]
 
     def put(self, key: Key, found: Derivation | CostLabError) -> None:
         """Keep the formulas of an opened module, or why there are none."""
@@ -169,18 +176,10 @@ def order_text(name: str) -> str:
 
     For example "n² d"; "" without formulas.
     """
-    spec = registry.spec(name)
-    try:
-        derivation = formulas.load(name)
-    except CostLabError:
-        return ""
-    claimed = any(claim.scope == "core" and claim.quantity == "flop" for claim in spec.claims)
-    for scope in ("core", "layer") if claimed else ("layer",):
-        try:
-            return superscripts(str(derivation.order("flop", scope)))
-        except CostLabError:
-            continue
-    return ""
+    claims = registry.spec(name).claims
+    claimed = any(claim.scope == "core" and claim.quantity == "flop" for claim in claims)
+    orders = index.orders(name)
+    return superscripts((claimed and orders.get("core")) or orders.get("layer", ""))
 
 
 _SUPERSCRIPTS: Mapping[str, str] = {str(digit): mark for digit, mark in enumerate("⁰¹²³⁴⁵⁶⁷⁸⁹")}
