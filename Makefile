@@ -77,6 +77,9 @@ $(VENV)/.installed: $(INPUTS) | $(BIN)/python
 
 $(VENV)/.installed-dev: $(INPUTS) | $(BIN)/python
 	$(call install,.[dev])
+	@$(BIN)/python -c 'import PySide6.QtWidgets' || { \
+	  echo "Qt does not load: sudo apt-get install libegl1 libgl1 libfontconfig1 libxkbcommon0 libdbus-1-3" >&2; \
+	  exit 1; }
 	@touch $(VENV)/.installed $@
 
 define install

@@ -5,12 +5,10 @@ from __future__ import annotations
 import argparse
 import os
 import platform
-import re
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from costlab.cli.common import Subparsers, add_command, print_json
@@ -74,6 +72,7 @@ def _print_template() -> int:
 
 
 def _checks() -> Iterator[Check]:
+    from costlab.cli.doctor_app import app_checks
     from costlab.cli.doctor_hardware import hardware_checks
     from costlab.cli.doctor_noise import noise_check
     from costlab.devices import fingerprint
@@ -88,7 +87,7 @@ def _checks() -> Iterator[Check]:
     if environment.torch is not None:
         yield noise_check()
     yield _calibration()
-    yield from _app()
+    yield from app_checks()
 
 
 def _python() -> Check:
@@ -97,30 +96,14 @@ def _python() -> Check:
 
 
 def _torch(environment: Environment) -> Check:
-    from importlib import metadata
+    from costlab.devices.packages import allowed, within
 
     if environment.torch is None:
         return Check("torch", FAIL, _("not installed"), "pip install torch")
-    allowed = next(
-        text
-        for text in metadata.requires("costlab") or ()
-        if text.startswith("torch") and "extra" not in text
-    ).removeprefix("torch")
-    if not _within(environment.torch, allowed):
-        return Check("torch", FAIL, environment.torch, f'pip install "torch{allowed}"')
+    wanted = allowed("torch")
+    if not within(environment.torch, wanted):
+        return Check("torch", FAIL, environment.torch, f'pip install "torch{wanted}"')
     return Check("torch", PASS, environment.torch)
-
-
-def _within(version: str, allowed: str) -> bool:
-    """Whether a release lies in a range written with ``>=`` and ``<``."""
-
-    def release(text: str) -> tuple[int, ...]:
-        return tuple(map(int, re.findall(r"\d+", text.partition("+")[0])))
-
-    return all(
-        release(version) >= release(bound) if sign == ">=" else release(version) < release(bound)
-        for sign, bound in re.findall(r"(>=|<)([\d.]+)", allowed)
-    )
 
 
 def _processor(environment: Environment) -> Check:
@@ -177,18 +160,3 @@ def _calibration() -> Check:
     if changes := staleness(record):
         return Check(name, WARN, f"{found}; {', '.join(changes)}", fix)
     return Check(name, PASS, found)
-
-
-def _app() -> Iterator[Check]:
-    fix = 'pip install "costlab[gui]"'
-    if find_spec("PySide6") is None:
-        yield Check("Qt", WARN, _("not installed; only the app needs it"), fix)
-        return
-    from importlib import metadata
-
-    version = metadata.version("PySide6-Essentials")
-    yield Check("Qt", PASS, version)
-    if sys.platform.startswith("linux") and not (
-        os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")
-    ):
-        yield Check(_("display"), WARN, _("none; the app needs one"), _("log in graphically"))

@@ -102,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
         args.output.write_text(json.dumps(data, indent=2) + "\n", encoding="utf-8")
     else:
         from costlab.figures.build import map_figure
-        from costlab.figures.svg import map_svg
+        from costlab.figures.map_svg import map_svg
 
         args.output.write_text(map_svg(map_figure(found)), encoding="utf-8")
     print(_("wrote {path}").format(path=args.output))

@@ -22,7 +22,10 @@ from costlab.cli.common import (
 from costlab.cli.joined import compare_stored
 from costlab.cli.predict import add_machine, predict_words
 from costlab.cli.progress import progress_of
+from costlab.errors import InputError
 from costlab.i18n import _
+
+_PNG = ".png"
 
 if TYPE_CHECKING:
     from costlab.reporting.api import Source
@@ -36,13 +39,14 @@ def add_parser(subparsers: Subparsers) -> None:
         "report",
         run,
         help=_(
-            "write a run's comparison, predictions or a module's formulas as .html, .md, .json or "
-            ".csv"
+            "write a run's comparison, predictions or a module's formulas as .html, .md, .json, "
+            ".csv, or their first figure as .svg or .png"
         ),
         examples=[
             "costlab report latest -o report.html",
             "costlab report latest --against 20261129T1200-ab12 -o runs.html",
             "costlab report full_attention lstm n=256:8k:x2 d=512 --device L4 -o predicted.html",
+            "costlab report full_attention lstm n=256:8k:x2 d=512 --device L4 -o time.svg",
             "costlab report full_attention --mode train -o formulas.md",
         ],
         json=False,
@@ -64,10 +68,33 @@ def run(args: argparse.Namespace) -> int:
     """Write the file."""
     from costlab.reporting.api import check_format, report
 
-    check_format(args.output)
+    check_format(args.output, also=[_PNG])
     check_output(args.output)
-    print(_("wrote {path}").format(path=report(_source(args), args.output)))
+    if args.output.suffix.lower() == _PNG:
+        path = _save_png(args)
+    else:
+        path = report(_source(args), args.output)
+    print(_("wrote {path}").format(path=path))
     return 0
+
+
+def _save_png(args: argparse.Namespace) -> Path:
+    """The first figure as dots, drawn by the app's part that needs no display."""
+    from importlib import import_module
+
+    from costlab.reporting.api import first_figure, to_document
+
+    try:
+        # By name: the core does not depend on the app.
+        export = import_module("costlab_gui.export")
+    except ImportError as error:
+        raise InputError(
+            _("a .png needs Qt, which is not installed"),
+            given=str(error),
+            advice=_("write an .svg, or: pip install 'costlab[gui]'"),
+        ) from None
+    path: Path = export.save_figure(first_figure(to_document(_source(args))), args.output)
+    return path
 
 
 def _source(args: argparse.Namespace) -> Source:

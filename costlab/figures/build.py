@@ -24,7 +24,8 @@ def map_figure(found: WinnerMap) -> MapSpec:
         y_values=tuple(found.y.tolist()),
         names=found.names,
         cells=tuple(tuple(int(cell) for cell in row) for row in found.winner),
-        caption=_("predicted; grey where intervals overlap, empty outside all formulas"),
+        best=tuple(tuple(int(cell) for cell in row) for row in found.best),
+        caption=_("predicted; hatched where intervals overlap, empty outside all formulas"),
     )
 
 

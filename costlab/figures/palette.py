@@ -8,6 +8,22 @@ SOLID, DASH, DOT, DASH_DOT = "solid", "dash", "dot", "dash-dot"
 
 
 @dataclass(frozen=True, slots=True)
+class Ground:
+    """What curves lie on, as "#rrggbb": the surface, axes, grid, texts and the accent."""
+
+    surface: str
+    line: str
+    grid: str
+    text: str
+    dim: str
+    accent: str
+
+
+DARK = Ground("#22262e", "#2f343e", "#2a2f39", "#e7e9ee", "#98a0ae", "#5b8cff")
+LIGHT = Ground("#ffffff", "#dfe3ea", "#e8ebf0", "#171a21", "#667085", "#2f62e0")
+
+
+@dataclass(frozen=True, slots=True)
 class CurveStyle:
     """Colours on a dark and on a light ground, line pattern, and the marker of measured points.
 

@@ -10,7 +10,9 @@ from fractions import Fraction
 from costlab.figures.spec import LOG, Axis
 from costlab.units import format_value
 
+INTENSITY = "FLOP/B"
 _TICKS = 6
+_STEPS = {10: (1, 2, 5, 10), 1024: (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +29,17 @@ class Scale:
             return math.log(max(value, 1e-300) / self.low) / math.log(self.high / self.low)
         return (value - self.low) / (self.high - self.low)
 
+    def value(self, position: float) -> float:
+        """Inverse of :meth:`position`."""
+        if self.axis.scale == LOG:
+            return self.low * math.exp(position * math.log(self.high / self.low))
+        return self.low + position * (self.high - self.low)
+
     def ticks(self) -> list[tuple[float, str]]:
         """Round values within the scale, and their labels."""
         if self.axis.scale != LOG:
-            values = _linear_ticks(self.low, self.high)
+            base = 1024 if self.axis.unit == "B" else 10
+            values = _linear_ticks(self.low, self.high, base)
         elif self.axis.unit in ("", "B"):
             values = _power_ticks(self.low, self.high, 2)
         else:
@@ -38,35 +47,48 @@ class Scale:
         return [(value, tick_label(value, self.axis.unit)) for value in values]
 
 
-def scale_of(axis: Axis, values: Iterable[float]) -> Scale:
-    """A scale that holds all finite ``values`` (positive ones on a log axis) with some air.
+def scale_of(axis: Axis, values: Iterable[float], air: float = 0.05) -> Scale:
+    """The axis's window, or a scale that holds all finite ``values`` (on a log axis the positive).
+
+    Args:
+        axis: what it is a scale of.
+        values: what is to be shown.
+        air: share of the span that is left free at either end.
 
     Raises:
-        ValueError: if there is none.
+        ValueError: if there is no value.
     """
+    if axis.window is not None:
+        return Scale(axis, *axis.window)
     used = [v for v in values if math.isfinite(v) and (v > 0 or axis.scale != LOG)]
     if not used:
         raise ValueError(f"nothing to draw on the axis {axis.label!r}")
     low, high = min(used), max(used)
     if axis.scale == LOG:
-        air = max((high / low) ** 0.05, 1.05)
-        return Scale(axis, low / air, high * air)
+        factor = max((high / low) ** air, 1.0 + air)
+        return Scale(axis, low / factor, high * factor)
     low = min(low, 0.0)
-    air = (high - low or abs(high) or 1.0) * 0.05
-    return Scale(axis, low - (air if low < 0 else 0.0), high + air)
+    free = (high - low or abs(high) or 1.0) * air
+    return Scale(axis, low - (free if low < 0 else 0.0), high + free)
 
 
 def tick_label(value: float, unit: str) -> str:
-    """Short text of a tick: "1 024", "2 MiB", "10 ms"."""
+    """Short text of a tick: "64k" (65 536), "2 MiB", "10 ms"; sizes are written as typed."""
     whole = round(value)
+    if unit == INTENSITY:
+        return format_value(whole if value >= 1 else value, "")
+    if unit == "" and math.isclose(value, whole, rel_tol=1e-9):
+        for power, letter in ((2**30, "G"), (2**20, "M"), (2**10, "k")):
+            if whole and whole % power == 0:
+                return f"{format_value(whole // power, '')}{letter}"
     number: float | int = whole if math.isclose(value, whole, rel_tol=1e-9) else value
     return format_value(number, unit)
 
 
-def _linear_ticks(low: float, high: float) -> list[float]:
+def _linear_ticks(low: float, high: float, base: int = 10) -> list[float]:
     rough = (high - low) / _TICKS
-    power = 10.0 ** math.floor(math.log10(rough))
-    step = next(power * m for m in (1, 2, 5, 10) if power * m >= rough * 0.999)
+    power = float(base) ** math.floor(math.log(rough, base))
+    step = next(power * m for m in _STEPS[base] if power * m >= rough * 0.999)
     first = math.ceil(low / step - 1e-9)
     count = math.floor(high / step + 1e-9) - first + 1
     return [(first + i) * step for i in range(count)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Union
 
 LINEAR, LOG = "linear", "log"
 PREDICTED, MEASURED, FORMULA = "predicted", "measured", "formula"
@@ -11,15 +12,28 @@ PREDICTED, MEASURED, FORMULA = "predicted", "measured", "formula"
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """A label, the base unit of the values (see ``costlab.units``; "" a count) and the scale."""
+    """A label, the base unit of the values (see ``costlab.units``; "" a count) and the scale.
+
+    ``window`` is the part of the axis that is shown, (low, high); None: all values.
+    """
 
     label: str
     unit: str = ""
     scale: str = LOG
+    window: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
         if self.scale not in (LINEAR, LOG):
             raise ValueError(f"scale is {LINEAR} or {LOG}, not {self.scale}")
+        if self.window is not None:
+            low, high = self.window
+            if not low < high or (self.scale == LOG and low <= 0):
+                raise ValueError(f"{self.label}: no window from {low} to {high}")
+
+    @property
+    def title(self) -> str:
+        """The label with the unit, as the head of a column."""
+        return f"{self.label} [{self.unit}]" if self.unit else self.label
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +110,11 @@ class MapSpec:
 
     ``cells[row][column]`` is an index into ``names``, -1 undecided, -2 nobody (outside all
     domains); rows go with ``y_values``, columns with ``x_values``, both ascending.
+
+    Attributes:
+        best: like ``cells``, but with the narrow winner where undecided; () unknown.
+        colours: palette index of each name; () in order.
+        here: the sizes that are looked at, drawn as a cross.
     """
 
     title: str
@@ -106,3 +125,90 @@ class MapSpec:
     names: tuple[str, ...]
     cells: tuple[tuple[int, ...], ...]
     caption: str = ""
+    best: tuple[tuple[int, ...], ...] = ()
+    colours: tuple[int, ...] = ()
+    here: tuple[float, float] | None = None
+
+    def colour(self, index: int) -> int:
+        """Palette index of ``names[index]``."""
+        return self.colours[index] if self.colours else index
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """One kind of a stack: a value at every moment."""
+
+    name: str
+    values: tuple[float, ...]
+    colour: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class StackSpec:
+    """Values by kind at the moments of a program, one column each, stacked.
+
+    Attributes:
+        moments: what runs at each moment, in program order.
+        phases: the phase of each moment; neighbours with one name are bracketed.
+        layers: bottom first.
+        peak: index of the moment that is marked; None without one.
+        peak_label: a short sentence about it.
+        marks: lines across, such as the capacity; those far above all columns are only named.
+    """
+
+    title: str
+    y: Axis
+    moments: tuple[str, ...]
+    phases: tuple[str, ...]
+    layers: tuple[Layer, ...]
+    peak: int | None = None
+    peak_label: str = ""
+    marks: tuple[Mark, ...] = ()
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        lengths = {len(self.moments), len(self.phases), *(len(s.values) for s in self.layers)}
+        if len(lengths) != 1:
+            raise ValueError(f"{self.title}: moments, phases and layers differ in length")
+
+    def total(self, moment: int) -> float:
+        """The height of a column."""
+        return sum(layer.values[moment] for layer in self.layers)
+
+
+@dataclass(frozen=True, slots=True)
+class Roof:
+    """A ceiling: ``rate`` in FLOP/s, or in B/s for a slope; ``faint`` where it is not in use."""
+
+    name: str
+    rate: float
+    faint: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class RoofPoint:
+    """A program or an operator: FLOP per byte, FLOP/s, and its share (0 to 1) as an area."""
+
+    name: str
+    intensity: float
+    rate: float
+    colour: int = 0
+    share: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class RooflineSpec:
+    """Programs or operators under the roofs of a machine.
+
+    The frame follows from the roofs alone (whole decades around them), so that two pictures of
+    one machine can be laid over each other; what lies outside is listed.
+    """
+
+    title: str
+    slopes: tuple[Roof, ...]
+    flats: tuple[Roof, ...]
+    points: tuple[RoofPoint, ...] = ()
+    caption: str = ""
+
+
+AnyFigure = Union[FigureSpec, MapSpec, StackSpec, RooflineSpec]

@@ -1,216 +1,138 @@
-"""Draws figure specs as SVG that reads well on light and dark pages and in print."""
+"""Draws a plot of curves and points as SVG."""
 
 from __future__ import annotations
 
+import itertools
 import math
-from html import escape
 
-from costlab.figures.scale import Scale, scale_of
-from costlab.figures.spec import MEASURED, FigureSpec, MapSpec, Series
-from costlab.i18n import _
-
-# Okabe and Ito's palette without its yellow and black: told apart by the colour-blind, and
-# readable on white as on near-black.
-PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7a7a7a")
-WIDTH, HEIGHT = 760, 430
-_LEFT, _RIGHT, _TOP, _BOTTOM = 84, 24, 52, 58
-_STYLE = (
-    "text{font:13px system-ui,-apple-system,'Segoe UI',Roboto,Helvetica,Arial,sans-serif;"
-    "fill:currentColor}.title{font-size:15px;font-weight:600}.tick{font-size:12px;opacity:.8}"
-    ".grid{stroke:currentColor;stroke-opacity:.13}.axis{stroke:currentColor;stroke-opacity:.55}"
-    ".mark{stroke:currentColor;stroke-opacity:.6;stroke-dasharray:2 4}"
+from costlab.figures.frame import (
+    HEIGHT,
+    WIDTH,
+    Frame,
+    clip_area,
+    clip_line,
+    draw_title,
+    draw_x_axis,
+    draw_y_axis,
+    frame_of,
 )
-_STANDALONE = (
-    "svg{color:#1d2330;background:#fff}"
-    "@media (prefers-color-scheme:dark){svg{color:#e6e9ef;background:#14171d}}"
-)
+from costlab.figures.labels import Entry, Placer, draw_legend, legend_height
+from costlab.figures.palette import DASH, style
+from costlab.figures.pen import Pen, Point
+from costlab.figures.scale import scale_of
+from costlab.figures.spec import MEASURED, FigureSpec, Mark, Series
+
+_BAND = 0.15
+_FAINT = 0.55
 
 
-class _Frame:
-    """The plot area and the scales on it."""
-
-    def __init__(self, x: Scale, y: Scale, bottom: int) -> None:
-        self.x, self.y = x, y
-        self.left, self.right = _LEFT, WIDTH - _RIGHT
-        self.top, self.bottom = _TOP, bottom
-
-    def at_x(self, value: float) -> float:
-        return self.left + self.x.position(value) * (self.right - self.left)
-
-    def at_y(self, value: float) -> float:
-        return self.bottom - self.y.position(value) * (self.bottom - self.top)
-
-    def axes(self) -> list[str]:
-        parts = []
-        for value, label in self.x.ticks():
-            at = self.at_x(value)
-            parts.append(_line(at, self.top, at, self.bottom, "grid"))
-            parts.append(_text(at, self.bottom + 18, label, "tick", "middle"))
-        for value, label in self.y.ticks():
-            at = self.at_y(value)
-            parts.append(_line(self.left, at, self.right, at, "grid"))
-            parts.append(_text(self.left - 8, at + 4, label, "tick", "end"))
-        parts.append(_line(self.left, self.bottom, self.right, self.bottom, "axis"))
-        parts.append(_line(self.left, self.top, self.left, self.bottom, "axis"))
-        middle = (self.left + self.right) / 2
-        parts.append(_text(middle, self.bottom + 40, self.x.axis.label, "", "middle"))
-        half = (self.top + self.bottom) / 2
-        parts.append(
-            f'<text class="" text-anchor="middle" transform="translate(18 {half:.1f}) '
-            f'rotate(-90)">{escape(self.y.axis.label)}</text>'
-        )
-        return parts
-
-
-def figure_svg(spec: FigureSpec, *, standalone: bool = True) -> str:
-    """SVG of a plot.
-
-    Args:
-        spec: what to draw.
-        standalone: a file of its own with its background; else a part of a page, whose colour
-            it takes.
+def figure_frame(spec: FigureSpec, size: Point | None = None) -> Frame:
+    """Where values lie in :func:`figure_svg` of the same size.
 
     Raises:
         ValueError: if no value can be drawn.
     """
-    legend, rows = _legend([(s.name, s.colour, s.kind) for s in spec.series])
-    bottom = HEIGHT - _BOTTOM
-    frame = _Frame(scale_of(spec.x, spec.values("x")), scale_of(spec.y, spec.values("y")), bottom)
-    parts = [_text(_LEFT, 24, spec.title, "title"), *frame.axes()]
-    for mark in spec.marks:
-        if mark.axis == "x":
-            at = frame.at_x(mark.value)
-            parts.append(_line(at, frame.top, at, frame.bottom, "mark"))
-            parts.append(_text(at + 5, frame.top + 12, mark.label, "tick"))
-        else:
-            at = frame.at_y(mark.value)
-            parts.append(_line(frame.left, at, frame.right, at, "mark"))
-            parts.append(_text(frame.left + 6, at - 5, mark.label, "tick"))
+    size = size or _size(spec)
+    x, y = scale_of(spec.x, spec.values("x"), 0.02), scale_of(spec.y, spec.values("y"))
+    return frame_of(x, y, size, legend_height(_entries(spec), size[0]))
+
+
+def figure_svg(
+    spec: FigureSpec, *, theme: str = "light", ground: bool = True, size: Point | None = None
+) -> str:
+    """SVG of a plot.
+
+    Args:
+        spec: what to draw.
+        theme: "light", "dark", or "auto": light, and dark where the page is.
+        ground: paint the surface; else the picture takes the page's.
+        size: width and height in user units; None: 760 wide, as high as the legend needs.
+
+    Raises:
+        ValueError: if no value can be drawn.
+    """
+    size = size or _size(spec)
+    pen = Pen(theme)
+    frame = figure_frame(spec, size)
+    placer = Placer(pen, frame)
+    for ring in spec.rings:
+        placer.keep_clear(frame.at(ring.x, ring.y), 8)
     for series in spec.series:
-        parts += _points(series, frame) if series.kind == MEASURED else _curve(series, frame)
-    parts += [f'<g transform="translate(0 {HEIGHT})">', *legend, "</g>"]
-    return _document(parts, HEIGHT + 22 * rows + 6, spec.title, spec.caption, standalone)
+        placer.avoid(_at(series, series.y, frame))
+    parts = [draw_title(pen, spec.title), *draw_x_axis(pen, frame), *draw_y_axis(pen, frame)]
+    parts += itertools.chain.from_iterable(_band(pen, s, frame) for s in spec.series)
+    parts += itertools.chain.from_iterable(_mark(pen, m, frame, placer) for m in spec.marks)
+    for series in sorted(spec.series, key=lambda s: (s.kind == MEASURED, not s.faint)):
+        draw = _points if series.kind == MEASURED else _curve
+        parts += draw(pen, series, frame)
+    for ring in spec.rings:
+        at = frame.at(ring.x, ring.y)
+        if frame.holds(at):
+            parts.append(pen.circle(at, 7, "none", pen.ground.text, 2))
+            parts += placer.place(at, ring.label)
+    parts += draw_legend(pen, _entries(spec), size)
+    return pen.document(parts, size, spec.title, spec.caption, ground)
 
 
-def map_svg(spec: MapSpec, *, standalone: bool = True) -> str:
-    """SVG of a winner map: runs of equal cells are one rectangle."""
-    entries = [(name, index, "cell") for index, name in enumerate(spec.names)]
-    entries.append((_("undecided"), -1, "cell"))
-    legend, rows = _legend(entries)
-    x, y = scale_of(spec.x, spec.x_values), scale_of(spec.y, spec.y_values)
-    frame = _Frame(
-        Scale(spec.x, spec.x_values[0], spec.x_values[-1]) if len(spec.x_values) > 1 else x,
-        Scale(spec.y, spec.y_values[0], spec.y_values[-1]) if len(spec.y_values) > 1 else y,
-        HEIGHT - _BOTTOM,
-    )
-    columns, lines = len(spec.x_values), len(spec.y_values)
-    width = (frame.right - frame.left) / columns
-    height = (frame.bottom - frame.top) / lines
-    parts = [_text(_LEFT, 24, spec.title, "title"), '<g shape-rendering="crispEdges">']
-    for row, cells in enumerate(spec.cells):
-        start = 0
-        for column in range(1, columns + 1):
-            if column < columns and cells[column] == cells[start]:
-                continue
-            if cells[start] != -2:
-                parts.append(
-                    f'<rect x="{frame.left + start * width:.2f}" '
-                    f'y="{frame.bottom - (row + 1) * height:.2f}" '
-                    f'width="{(column - start) * width:.2f}" height="{height + 0.05:.2f}" '
-                    f"{_fill(cells[start])}/>"
+def _size(spec: FigureSpec) -> Point:
+    return WIDTH, HEIGHT + legend_height(_entries(spec), WIDTH)
+
+
+def _entries(spec: FigureSpec) -> list[Entry]:
+    return [Entry(s.name, s.colour, s.kind, s.faint) for s in spec.series]
+
+
+def _at(series: Series, values: tuple[float, ...], frame: Frame) -> list[Point]:
+    found = zip(series.x, values, strict=True)
+    return [frame.at(x, y) for x, y in found if math.isfinite(y)]
+
+
+def _band(pen: Pen, series: Series, frame: Frame) -> list[str]:
+    finite = all(map(math.isfinite, (*series.low, *series.high)))
+    if series.kind == MEASURED or not (series.low and series.high and finite):
+        return []
+    upper, lower = _at(series, series.high, frame), _at(series, series.low, frame)
+    area = clip_area([*upper, *reversed(lower)], frame)
+    return [pen.polygon(area, pen.colour(series.colour), _BAND)] if area else []
+
+
+def _curve(pen: Pen, series: Series, frame: Frame) -> list[str]:
+    width, opacity = (1.4, _FAINT) if series.faint else (2.0, 1.0)
+    colour, dash = pen.colour(series.colour), style(series.colour).dash
+    pieces = clip_line(_at(series, series.y, frame), frame)
+    return [pen.polyline(piece, colour, width, dash, opacity) for piece in pieces]
+
+
+def _points(pen: Pen, series: Series, frame: Frame) -> list[str]:
+    colour = pen.colour(series.colour)
+    parts = []
+    bars = zip(series.x, series.low, series.high, strict=True) if series.low else ()
+    for x, low, high in bars:
+        at = frame.at_x(x)
+        whole = clip_line([(at, frame.at_y(low)), (at, frame.at_y(high))], frame)
+        for foot, top in whole:
+            parts.append(
+                pen.path(
+                    f"M{at:.1f} {top[1]:.1f}V{foot[1]:.1f}M{at - 3.5:.1f} {top[1]:.1f}h7"
+                    f"M{at - 3.5:.1f} {foot[1]:.1f}h7",
+                    colour,
+                    1.4,
                 )
-            start = column
-    parts += ["</g>", *frame.axes(), f'<g transform="translate(0 {HEIGHT})">', *legend, "</g>"]
-    return _document(parts, HEIGHT + 22 * rows + 6, spec.title, spec.caption, standalone)
-
-
-def _fill(index: int) -> str:
-    if index < 0:
-        return 'fill="currentColor" fill-opacity=".16"'
-    return f'fill="{_colour(index)}" fill-opacity=".82"'
-
-
-def _colour(index: int) -> str:
-    return PALETTE[index % len(PALETTE)]
-
-
-def _curve(series: Series, frame: _Frame) -> list[str]:
-    colour = _colour(series.colour)
-    parts = []
-    if series.low and series.high and all(map(math.isfinite, series.high)):
-        edge = [*zip(series.x, series.high, strict=True)]
-        edge += reversed([*zip(series.x, series.low, strict=True)])
-        outline = " ".join(f"{frame.at_x(a):.1f},{frame.at_y(b):.1f}" for a, b in edge)
-        parts.append(f'<polygon points="{outline}" fill="{colour}" fill-opacity=".16"/>')
-    path = " ".join(
-        f"{frame.at_x(a):.1f},{frame.at_y(b):.1f}" for a, b in zip(series.x, series.y, strict=True)
-    )
-    dash = "" if series.kind != "formula" else ' stroke-dasharray="7 4"'
-    parts.append(
-        f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2.2" '
-        f'stroke-linejoin="round"{dash}/>'
-    )
-    return parts
-
-
-def _points(series: Series, frame: _Frame) -> list[str]:
-    colour = _colour(series.colour)
-    parts = []
-    bands = zip(series.x, series.low, series.high, strict=True) if series.low else ()
-    for x, low, high in bands:
-        at, top, foot = frame.at_x(x), frame.at_y(high), frame.at_y(low)
-        parts.append(
-            f'<path d="M{at:.1f} {top:.1f}V{foot:.1f}M{at - 4:.1f} {top:.1f}h8'
-            f'M{at - 4:.1f} {foot:.1f}h8" stroke="{colour}" stroke-width="1.4" fill="none"/>'
-        )
-    for x, y in zip(series.x, series.y, strict=True):
-        parts.append(
-            f'<circle cx="{frame.at_x(x):.1f}" cy="{frame.at_y(y):.1f}" r="4" fill="{colour}"/>'
-        )
-    return parts
-
-
-def _legend(entries: list[tuple[str, int, str]]) -> tuple[list[str], int]:
-    """Legend below the plot, wrapped into rows; how many rows."""
-    parts: list[str] = []
-    x, row = float(_LEFT), 0
-    for name, colour, kind in entries:
-        width = 34 + 7.2 * len(name) + 16
-        if x + width > WIDTH and x > _LEFT:
-            x, row = float(_LEFT), row + 1
-        y = 22 * row + 6
-        if kind == "cell":
-            parts.append(
-                f'<rect x="{x + 6:.1f}" y="{y - 7}" width="14" height="14" {_fill(colour)}/>'
             )
-        elif kind == MEASURED:
-            parts.append(f'<circle cx="{x + 13:.1f}" cy="{y}" r="4" fill="{_colour(colour)}"/>')
-        else:
-            dash = "" if kind != "formula" else ' stroke-dasharray="7 4"'
-            parts.append(
-                f'<path d="M{x:.1f} {y}h26" stroke="{_colour(colour)}" stroke-width="2.2"{dash}/>'
-            )
-        parts.append(_text(x + 32, y + 4, name, "tick"))
-        x += width
-    return parts, row + 1
+    marker = style(series.colour).marker
+    spots = _at(series, series.y, frame)
+    return parts + [pen.marker(at, marker, colour) for at in spots if frame.holds(at)]
 
 
-def _line(x1: float, y1: float, x2: float, y2: float, style: str) -> str:
-    return f'<path class="{style}" d="M{x1:.1f} {y1:.1f}L{x2:.1f} {y2:.1f}" fill="none"/>'
-
-
-def _text(x: float, y: float, text: str, style: str, anchor: str = "start") -> str:
-    return (
-        f'<text class="{style}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">'
-        f"{escape(text)}</text>"
-    )
-
-
-def _document(parts: list[str], height: int, title: str, caption: str, standalone: bool) -> str:
-    style = _STYLE + (_STANDALONE if standalone else "")
-    described = f"<desc>{escape(caption)}</desc>" if caption else ""
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img" '
-        f'width="{WIDTH}" height="{height}"><title>{escape(title)}</title>{described}'
-        f"<style>{style}</style>{''.join(parts)}</svg>"
-    )
+def _mark(pen: Pen, mark: Mark, frame: Frame, placer: Placer) -> list[str]:
+    if mark.axis == "x":
+        at = frame.at_x(mark.value)
+        if not frame.holds((at, frame.top)):
+            return []
+        line = pen.line((at, frame.top), (at, frame.bottom), pen.ground.dim, 1, DASH)
+        return [line, *placer.place((at, frame.top), mark.label, 4, pen.ground.dim)]
+    at = frame.at_y(mark.value)
+    if not frame.holds((frame.left, at)):
+        return []
+    line = pen.line((frame.left, at), (frame.right, at), pen.ground.dim, 1, DASH)
+    return [line, *placer.along(at, mark.label, pen.ground.dim)]

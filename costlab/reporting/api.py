@@ -10,12 +10,14 @@ from typing import Any, Union
 from costlab.comparison.record import Comparison
 from costlab.comparison.runs import RunComparison
 from costlab.errors import InputError
+from costlab.figures.render import to_svg
+from costlab.figures.spec import AnyFigure
 from costlab.formulas.document import document as derivation_document
 from costlab.formulas.record import Derivation
 from costlab.i18n import _
 from costlab.prediction.api import to_json
 from costlab.prediction.record import Prediction
-from costlab.reporting.document import Document
+from costlab.reporting.document import Document, figures_of
 from costlab.reporting.html import to_html
 from costlab.reporting.markdown import to_csv, to_markdown
 from costlab.reporting.runs import runs_section
@@ -34,13 +36,14 @@ def report(source: Source, output: str | Path) -> Path:
     Args:
         source: a comparison, a run against a run, a derivation, predictions, or a document made
             of sections.
-        output: file ending in .html, .md, .json or .csv.
+        output: file ending in .html, .md, .json, .csv, or .svg for the first figure alone.
 
     Returns:
         The path written.
 
     Raises:
-        InputError: for another suffix, or if the file cannot be written.
+        InputError: for another suffix, if there is no figure for an .svg, or if the file cannot
+            be written.
     """
     path = Path(output)
     check_format(path)
@@ -52,10 +55,27 @@ def report(source: Source, output: str | Path) -> Path:
     return path
 
 
-def check_format(path: Path) -> None:
-    """Raise ``InputError`` unless the suffix of ``path`` names a format."""
-    if path.suffix.lower() not in WRITERS:
-        raise InputError(_("unknown report format"), given=path.name, allowed=", ".join(WRITERS))
+def check_format(path: Path, also: Sequence[str] = ()) -> None:
+    """Raise ``InputError`` unless the suffix of ``path`` names a format, or is one of ``also``."""
+    allowed = (*WRITERS, *also)
+    if path.suffix.lower() not in allowed:
+        raise InputError(_("unknown report format"), given=path.name, allowed=", ".join(allowed))
+
+
+def first_figure(document: Document) -> AnyFigure:
+    """The figure that a picture of ``document`` shows.
+
+    Raises:
+        InputError: if it has none.
+    """
+    found = figures_of(document)
+    if not found:
+        raise InputError(
+            _("there is no figure in this report"),
+            given=document.title,
+            advice=_("several sizes of one symbol are drawn as a curve: n=256:8k:x2"),
+        )
+    return found[0]
 
 
 def to_document(source: Source) -> Document:
@@ -126,4 +146,5 @@ WRITERS: dict[str, Callable[[Document], str]] = {
     ".md": to_markdown,
     ".json": _to_json_text,
     ".csv": to_csv,
+    ".svg": lambda document: to_svg(first_figure(document)),
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Union
 
 from costlab.algebra import Expr
-from costlab.figures.spec import FigureSpec, MapSpec
+from costlab.figures.spec import AnyFigure
 
 GOOD, BAD, QUIET = "good", "bad", "quiet"
 
@@ -69,9 +69,9 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A plot or a map."""
+    """A plot, a map, a stack or a roofline."""
 
-    spec: FigureSpec | MapSpec
+    spec: AnyFigure
 
 
 Block = Union[Paragraph, Notes, Facts, Table, Figure]
@@ -98,6 +98,12 @@ class Document:
     sections: tuple[Section, ...]
     data: Mapping[str, Any]
     rows: tuple[Mapping[str, Any], ...] = field(default_factory=tuple)
+
+
+def figures_of(document: Document) -> tuple[AnyFigure, ...]:
+    """Every figure of a document, in order."""
+    blocks = (block for section in document.sections for block in section.blocks)
+    return tuple(block.spec for block in blocks if isinstance(block, Figure))
 
 
 def table_text(table: Table) -> str:

@@ -7,8 +7,7 @@ from html import escape
 from importlib.resources import files
 
 from costlab.algebra import Expr
-from costlab.figures.spec import MapSpec
-from costlab.figures.svg import figure_svg, map_svg
+from costlab.figures.render import to_svg
 from costlab.i18n import _
 from costlab.reporting.document import (
     Block,
@@ -113,10 +112,7 @@ def _unbroken(text: str) -> str:
 
 def _figure(block: Figure) -> str:
     spec = block.spec
-    if isinstance(spec, MapSpec):
-        drawing = map_svg(spec, standalone=False)
-    else:
-        drawing = figure_svg(spec, standalone=False)
+    drawing = to_svg(spec, theme="auto", ground=False)
     caption = f"<figcaption>{escape(spec.caption)}</figcaption>" if spec.caption else ""
     return f"<figure>{drawing}{caption}</figure>"
 

@@ -6,7 +6,7 @@ import csv
 import io
 
 from costlab.algebra import Expr
-from costlab.figures.spec import MapSpec
+from costlab.figures.spec import FigureSpec
 from costlab.figures.text import figure_text
 from costlab.reporting.document import (
     Block,
@@ -59,9 +59,9 @@ def _block(block: Block) -> str:
         case Table():
             return _table(block)
         case Figure():
-            if isinstance(block.spec, MapSpec):
-                return f"*{block.spec.title}*"
-            return f"```text\n{figure_text(block.spec)}\n```"
+            if isinstance(block.spec, FigureSpec):
+                return f"```text\n{figure_text(block.spec)}\n```"
+            return f"*{block.spec.title}*"
 
 
 def _table(table: Table) -> str:

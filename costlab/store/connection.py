@@ -35,8 +35,8 @@ def connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def connect_read_only(path: Path) -> sqlite3.Connection:
-    """Open for reading; creates nothing.
+def connect_read_only(path: Path, wait_ms: int = BUSY_MS) -> sqlite3.Connection:
+    """Open for reading; creates nothing. A writer that holds the file is waited for.
 
     Raises:
         sqlite3.Error: what SQLite says.
@@ -45,21 +45,23 @@ def connect_read_only(path: Path) -> sqlite3.Connection:
     if not path.exists():
         raise StoreError(_("there is no such store"))
     try:
-        return _opened(path, "mode=ro")
-    except sqlite3.OperationalError:
+        return _opened(path, "mode=ro", wait_ms)
+    except sqlite3.OperationalError as error:
+        if error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            raise
         # Readers share memory through a file beside the store. Where the folder cannot be written
         # (a read-only medium) that is impossible, and without a log of changes also not needed.
         log = path.with_name(path.name + "-wal")
         if log.exists() and log.stat().st_size:
             raise
-        return _opened(path, "mode=ro&immutable=1")
+        return _opened(path, "mode=ro&immutable=1", wait_ms)
 
 
-def _opened(path: Path, query: str) -> sqlite3.Connection:
+def _opened(path: Path, query: str, wait_ms: int) -> sqlite3.Connection:
     uri = f"{path.resolve().as_uri()}?{query}"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None)
     try:
-        connection.execute(f"PRAGMA busy_timeout = {BUSY_MS}")
+        connection.execute(f"PRAGMA busy_timeout = {wait_ms}")
         version = check(connection)
         if version == 0:
             raise StoreError(_("the file is empty"))

@@ -32,6 +32,12 @@ def hold(connection: sqlite3.Connection, run: str) -> None:
     )
 
 
+def held(connection: sqlite3.Connection) -> frozenset[str]:
+    """Runs whose lease a living process holds."""
+    rows = connection.execute("SELECT run, process, started FROM leases").fetchall()
+    return frozenset(run for run, process, started in rows if _lives(process, started))
+
+
 def release(connection: sqlite3.Connection, run: str) -> None:
     """Give the lease back."""
     connection.execute("DELETE FROM leases WHERE run = ? AND process = ?", (run, os.getpid()))

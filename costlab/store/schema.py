@@ -94,6 +94,7 @@ def show_old(connection: sqlite3.Connection, version: int) -> None:
     if version < 2:
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("CREATE TEMP VIEW points AS SELECT *, '' AS asked FROM main.points")
+        connection.execute("CREATE TEMP TABLE leases (run TEXT, process INTEGER, started REAL)")
 
 
 def prepare(connection: sqlite3.Connection) -> None:

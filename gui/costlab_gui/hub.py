@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from costlab.errors import CostLabError
 from costlab_gui.jobs.job_list import JobList
+from costlab_gui.jobs.run_watcher import RunWatcher
 from costlab_gui.model.document import Document
 from costlab_gui.model.messages import Message, Messages
 from costlab_gui.model.monitor import Monitor
@@ -44,6 +45,8 @@ class Hub(QObject):
         self.workspace = workspace
         self.messages = Messages()
         self.jobs = JobList(self)
+        self.runs = RunWatcher(lambda: document.session, self)
+        self.runs.changed.connect(lambda: self.data_changed.emit("runs"))
         self.monitor = Monitor()
         self._pending: set[str] = set()
         self._drags = 0
@@ -77,6 +80,8 @@ class Hub(QObject):
             self.changed.emit(changed)
 
     def _note(self, changed: frozenset[str]) -> None:
+        if changed & {"runs", "store"}:
+            self.runs.look()
         self._pending |= changed
         if not self._timer.isActive():
             self._timer.start()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,3 +41,25 @@ def test_two_runs_in_one_report_are_bad_input(
     assert main(["report", "one", "two", "-o", str(tmp_path / "r.md")]) == 2
 
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_the_first_figure_as_picture(tmp_path: Path) -> None:
+    svg, png = tmp_path / "time.svg", tmp_path / "time.png"
+
+    assert main([*PREDICTED, "-o", str(svg)]) == 0
+    assert main([*PREDICTED, "-o", str(png)]) == 0
+
+    assert "<title>Time, forward</title>" in svg.read_text(encoding="utf-8")
+    assert png.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_without_a_figure_or_without_qt_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one_size = ["report", "lstm", "n=64", "d=64", "--device", "L4"]
+
+    assert main([*one_size, "-o", str(tmp_path / "a.svg")]) == 2
+    assert "there is no figure" in capsys.readouterr().err
+    monkeypatch.setitem(sys.modules, "costlab_gui.export", None)
+    assert main([*PREDICTED, "-o", str(tmp_path / "a.png")]) == 2
+    assert "needs Qt" in capsys.readouterr().err

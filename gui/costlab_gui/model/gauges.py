@@ -146,7 +146,9 @@ def one_line(sample: Sample | None) -> Said:
     throttled = say(known["throttle"], sample)
     if throttled.warn:
         parts.append(throttled.text)
-    return Said(" · ".join(parts) or MISSING, reasons, throttled.warn)
+    # A value and its unit stay on one line.
+    text = " · ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in parts)
+    return Said(text or MISSING, reasons, throttled.warn)
 
 
 def value_text(reading: Reading) -> str:

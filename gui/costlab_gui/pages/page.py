@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QWidget
+from pathlib import Path
 
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from costlab.errors import CostLabError
+from costlab.figures.spec import AnyFigure
+from costlab.i18n import _
 from costlab_gui.hub import Hub
 
 
@@ -20,6 +25,7 @@ class Page(QWidget):
         hub.changed.connect(self._note)
         hub.data_changed.connect(lambda which: self._note(frozenset({which})))
         hub.themed.connect(self.retheme)
+        hub.asked.connect(self._asked)
 
     @property
     def title(self) -> str:
@@ -38,11 +44,58 @@ class Page(QWidget):
     def retheme(self) -> None:
         """Take colours from the theme again."""
 
+    def figure(self) -> AnyFigure | None:
+        """What is exported and copied; None while there is no picture."""
+        return None
+
+    def export_figure(self, path: Path | None = None) -> None:
+        """Write :meth:`figure` to a file (.png, .svg, .csv), asked for unless it is given."""
+        from costlab_gui.export import file_filter, save_figure
+
+        spec = self.figure()
+        if spec is None:
+            self.hub.tell(_("there is no plot on this page"))
+            return
+        if path is None:
+            name, _kind = QFileDialog.getSaveFileName(
+                self, _("Export plot"), f"{self.key}.png", file_filter()
+            )
+            if not name:
+                return
+            path = Path(name)
+        try:
+            self.hub.tell(_("wrote {path}").format(path=save_figure(spec, path)))
+        except CostLabError as error:
+            self.hub.tell(error)
+
+    def copy_figure(self) -> None:
+        """Put :meth:`figure` on the clipboard."""
+        from costlab_gui.export import copy_figure
+
+        spec = self.figure()
+        if spec is None:
+            self.hub.tell(_("there is no plot on this page"))
+            return
+        try:
+            copy_figure(spec)
+        except CostLabError as error:
+            self.hub.tell(error)
+            return
+        self.hub.tell(_("copied as picture, vector picture and table"))
+
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if self._stale is not None:
             changed, self._stale = self._stale, None
             self.refresh(changed)
+
+    def _asked(self, what: str, detail: object) -> None:
+        if not self.isVisible():
+            return
+        if what == "export plot":
+            self.export_figure(detail if isinstance(detail, Path) else None)
+        elif what == "copy plot":
+            self.copy_figure()
 
     def _note(self, changed: frozenset[str]) -> None:
         if self.isVisible():

@@ -6,8 +6,7 @@ from PySide6.QtCore import QDir, Qt
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import QApplication
 
-from costlab_gui.theme import fonts
-from costlab_gui.theme.icons import STYLE_FOLDER
+from costlab_gui.theme import fonts, icons
 from costlab_gui.theme.stylesheet import SEARCH_PATH, stylesheet
 from costlab_gui.theme.tokens import DARK, LIGHT, Theme, choose
 
@@ -20,11 +19,12 @@ def apply(app: QApplication, theme: Theme) -> None:
     choose(theme)
     if app.style().objectName().lower() != "fusion":
         app.setStyle("Fusion")
-    QDir.setSearchPaths(SEARCH_PATH, [str(STYLE_FOLDER)])
+    QDir.setSearchPaths(SEARCH_PATH, [str(icons.STYLE_FOLDER)])
     font = fonts.text_font()
     app.setFont(font)
     app.setPalette(palette(theme))
     app.setStyleSheet(stylesheet(theme, font))
+    icons.refresh(app)
 
 
 def system_theme(app: QApplication) -> Theme:

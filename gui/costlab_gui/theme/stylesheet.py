@@ -10,15 +10,14 @@ role                  for
 ``line``              a QFrame that is a hairline between two parts
 ``wordmark``          the app's name
 ``title``             a QLabel: heading of a page or dialog
-``section``           a QLabel: small, tracked title of a card (text is given in capitals)
+``section``           a QLabel: small, tracked title of a card, shown in capitals
 ``dim``               a QLabel that may be read second
 ``small``             a QLabel: dim and one size smaller
 ``mono``              a QLabel: symbols and code
 ``number``            a QLabel or QLineEdit: figures, to be right-aligned
 ``strong``            a QLabel: semibold
 ``good`` ``warning``  a QLabel: a verdict
-``error``             a QLabel: what is wrong, under the control that caused it; on a QLineEdit
-                      or QComboBox: marks it as wrong
+``error``             a QLabel: what is wrong, under the control that caused it
 ``chip``              a QLabel: a word in a rounded frame
 ``primary``           a QPushButton: the one main action
 ``quiet``             a QPushButton or QToolButton without a frame until the mouse is over it
@@ -26,6 +25,8 @@ role                  for
 ``segment``           a QPushButton of a segmented control
 ``danger``            a QPushButton that ends or throws away
 ====================  ==========================================================================
+
+A QLineEdit, QSpinBox or QComboBox whose property ``wrong`` is true has a red frame.
 """
 
 from __future__ import annotations
@@ -55,7 +56,10 @@ QLabel { background: transparent; border: 0; }
 QLabel:disabled { color: $dim; }
 QLabel[role="wordmark"] { font-weight: 600; font-size: ${large}pt; }
 QLabel[role="title"] { font-weight: 600; font-size: ${large}pt; }
-QLabel[role="section"] { font-weight: 600; font-size: ${small}pt; color: $dim; }
+QLabel[role="section"] {
+    font-weight: 600; font-size: ${small}pt; color: $dim; letter-spacing: ${track}px;
+    text-transform: uppercase;
+}
 QLabel[role="strong"] { font-weight: 600; }
 QLabel[role="dim"] { color: $dim; }
 QLabel[role="small"] { color: $dim; font-size: ${small}pt; }
@@ -118,7 +122,7 @@ QComboBox:focus { border-color: $accent; }
 QLineEdit:disabled, QSpinBox:disabled, QComboBox:disabled { color: $disabled; }
 QLineEdit:read-only { background: transparent; }
 QLineEdit[role="number"], QSpinBox, QDoubleSpinBox { font-family: $mono; }
-QLineEdit[error="true"], QComboBox[role="error"], QLineEdit[role="error"] { border-color: $bad; }
+QLineEdit[wrong="true"], QComboBox[wrong="true"], QSpinBox[wrong="true"] { border-color: $bad; }
 QSpinBox, QDoubleSpinBox { padding-left: ${s}px; padding-right: ${l}px; }
 QComboBox { padding-right: ${xl}px; }
 QComboBox:hover { background: $hover; }
@@ -275,6 +279,7 @@ def stylesheet(theme: Theme, font: QFont) -> str:
         "xl": round(line * 1.4),
         "row": round(line * 1.1),
         "chip": round(line * 0.45),
+        "track": round(line * 0.06, 2),
         "mark": mark,
         "tick": round(line * 0.6),
         "round": mark // 2,

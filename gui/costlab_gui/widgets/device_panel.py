@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QFrame, QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from costlab.devices.readings import Sample
 from costlab.i18n import _
@@ -15,7 +23,7 @@ from costlab_gui.model.monitor import Device
 from costlab_gui.theme.stylesheet import set_role
 from costlab_gui.widgets.gauge_view import GaugeView
 
-_COLUMN_EMS = 13
+_COLUMN_EMS = 14
 
 
 class DevicePanel(QFrame):
@@ -31,6 +39,7 @@ class DevicePanel(QFrame):
         super().__init__(parent)
         set_role(self, "card")
         self.setAccessibleName(device.name)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         self.views = tuple(GaugeView(gauge) for gauge in gauges(device.kind))
         self._columns = 0
         self._grid = QGridLayout()
@@ -99,7 +108,7 @@ class DevicePanel(QFrame):
             self._grid.setColumnStretch(column, 0)
         self._columns = columns
         for index, view in enumerate(self.views):
-            self._grid.addWidget(view, index // columns, index % columns)
+            self._grid.addWidget(view, index // columns, index % columns, Qt.AlignmentFlag.AlignTop)
         for column in range(columns):
             self._grid.setColumnStretch(column, 1)
 

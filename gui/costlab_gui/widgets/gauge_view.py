@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from costlab.devices.readings import Sample
 from costlab_gui.model.gauges import Gauge, points, say, top
 from costlab_gui.theme.stylesheet import set_role
+from costlab_gui.widgets.elided import ElidedLabel
 from costlab_gui.widgets.sparkline import Sparkline
 
 
@@ -19,27 +20,23 @@ class GaugeView(QWidget):
     def __init__(self, gauge: Gauge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.gauge = gauge
-        self.line = Sparkline()
-        self.value = QLabel()
-        self.value.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self.line = Sparkline(lines=2.2)
+        self.value = ElidedLabel()
         title = QLabel(gauge.title)
-        set_role(title, "dim")
+        set_role(title, "small")
         self._why = QLabel()
         self._why.setWordWrap(True)
         self._why.setAlignment(Qt.AlignmentFlag.AlignTop)
         set_role(self._why, "small")
-        self._shown = QStackedWidget()
-        self._shown.addWidget(self.line)
-        self._shown.addWidget(self._why)
-        row = QHBoxLayout()
-        row.addWidget(title)
-        row.addWidget(self.value, 1)
+        self._why.hide()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(4)
-        layout.addLayout(row)
-        layout.addWidget(self._shown)
-        layout.addStretch()
+        layout.setSpacing(2)
+        layout.addWidget(title)
+        layout.addWidget(self.value)
+        layout.addWidget(self.line)
+        layout.addWidget(self._why)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Maximum)
         self.setAccessibleName(gauge.title)
 
     def show_samples(
@@ -59,4 +56,5 @@ class GaugeView(QWidget):
         self._why.setText(said.detail if said.missing else "")
         # A curve that ended keeps what it has shown.
         empty = said.missing and not self.line.points
-        self._shown.setCurrentWidget(self._why if empty else self.line)
+        self._why.setVisible(empty)
+        self.line.setVisible(not empty)

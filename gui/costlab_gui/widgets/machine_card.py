@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from costlab.i18n import _
 from costlab_gui.hub import Hub
 from costlab_gui.model.gauges import Gauge, gauges, nothing, one_line, points, say, top, why_short
 from costlab_gui.model.monitor import KEPT_S, Device, Snapshot
+from costlab_gui.theme.stylesheet import set_role
 from costlab_gui.widgets.sparkline import Sparkline
 from costlab_gui.widgets.watch import Watch
 
@@ -18,12 +19,13 @@ class MachineCard(QFrame):
 
     def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setProperty("role", "card")
+        set_role(self, "card")
         self.setAccessibleName(_("This machine"))
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
         title = QLabel(_("THIS MACHINE"))
-        title.setProperty("role", "section")
+        set_role(title, "section")
         self._silence = QLabel()
-        self._silence.setProperty("role", "warning")
+        set_role(self._silence, "warning")
         self._silence.hide()
         head = QHBoxLayout()
         head.addWidget(title)
@@ -42,6 +44,7 @@ class MachineCard(QFrame):
         layout.setContentsMargins(12, 12, 12, 12)
         layout.addLayout(head)
         layout.addWidget(self._body)
+        layout.addStretch()
         self._lines: list[_GpuLine] = []
         hub.themed.connect(self.update)
         Watch(hub, self).came.connect(self.show_snapshot)
@@ -73,7 +76,7 @@ class _Curve(QWidget):
         super().__init__()
         self._gauge = gauge
         self._value = QLabel()
-        self._value.setProperty("role", "dim")
+        set_role(self._value, "dim")
         self._line = Sparkline()
         self._line.setAccessibleName(title)
         row = QHBoxLayout()
@@ -105,7 +108,7 @@ class _GpuLine(QWidget):
         self._text = QLabel()
         self._text.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._text.setWordWrap(True)
-        self._text.setProperty("role", "dim")
+        set_role(self._text, "dim")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self._name, 0, Qt.AlignmentFlag.AlignTop)

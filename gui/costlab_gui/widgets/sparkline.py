@@ -15,7 +15,7 @@ _FILL = 48
 
 
 class Sparkline(QWidget):
-    """Draws (time, value) points; disabled, it is grey.
+    """Draws (time, value) points, ``lines`` lines of text high; disabled, it is grey.
 
     Signals:
         picked: the time under the mouse (float), where :meth:`set_cursor` gave one before.
@@ -23,8 +23,9 @@ class Sparkline(QWidget):
 
     picked = Signal(float)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, parent: QWidget | None = None, lines: float = 1.7) -> None:
         super().__init__(parent)
+        self._lines = lines
         self._points: tuple[Point, ...] = ()
         self._span = (0.0, 1.0)
         self._top = 1.0
@@ -66,11 +67,11 @@ class Sparkline(QWidget):
 
     def sizeHint(self) -> QSize:
         line = self.fontMetrics().height()
-        return QSize(9 * line, round(1.7 * line))
+        return QSize(9 * line, round(self._lines * line))
 
     def minimumSizeHint(self) -> QSize:
         line = self.fontMetrics().height()
-        return QSize(4 * line, round(1.7 * line))
+        return QSize(4 * line, round(self._lines * line))
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._pick(event)

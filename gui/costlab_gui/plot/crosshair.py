@@ -1,0 +1,103 @@
+"""The vertical line that is read off: where it is, and where it cuts the curves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtWidgets import QGraphicsItem
+
+from costlab.figures.spec import MEASURED, Axis, Series
+from costlab.units import format_value
+from costlab_gui.plot.frame import Frame, from_view, to_view
+from costlab_gui.plot.layer import FrameOf, Layer
+from costlab_gui.theme.tokens import current
+
+_DOT = 3.5
+_GAP = 8.0
+
+
+class CrosshairLayer(Layer):
+    """Draws the line at ``at``, a dot on every curve, and the chosen curve's value in words."""
+
+    def __init__(self, parent: QGraphicsItem, frame: FrameOf, z: float, font: QFont) -> None:
+        super().__init__(parent, frame, z)
+        self.use_font(font)
+        self.at: float | None = None
+        self.chosen: int | None = None
+        self._series: tuple[Series, ...] = ()
+
+    def use_font(self, font: QFont) -> None:
+        self._font = font
+        self._metrics = QFontMetricsF(font)
+
+    def show_series(self, series: Sequence[Series]) -> None:
+        """The curves that are cut."""
+        self._series = tuple(series)
+        self.update()
+
+    def cuts(self, x_axis: Axis, y_axis: Axis) -> list[tuple[int, float]]:
+        """Index of every curve that has a value at the line, and the value."""
+        if self.at is None:
+            return []
+        found = []
+        for index, series in enumerate(self._series):
+            if series.kind != MEASURED:
+                value = value_at(series, self.at, x_axis, y_axis)
+                if value is not None:
+                    found.append((index, value))
+        return found
+
+    def draw(self, painter: QPainter, frame: Frame) -> None:
+        if self.at is None:
+            return
+        x = frame.place_x(self.at)
+        if not 0 <= x <= frame.width:
+            return
+        theme = current()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        pen = QPen(QColor(theme.accent), 1)
+        pen.setDashPattern([4.0, 3.0])
+        painter.setPen(pen)
+        painter.drawLine(QPointF(x, 0), QPointF(x, frame.height))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        for index, value in self.cuts(frame.x_axis, frame.y_axis):
+            series = self._series[index]
+            y = frame.place_y(value)
+            if series.faint or not -_DOT <= y <= frame.height + _DOT:
+                continue
+            painter.setPen(QPen(QColor(theme.card), 1))
+            painter.setBrush(QColor(theme.curve(series.colour)))
+            painter.drawEllipse(QPointF(x, y), _DOT, _DOT)
+            if index == self.chosen:
+                self._write(painter, frame, x, y, format_value(value, frame.y_axis.unit))
+
+    def _write(self, painter: QPainter, frame: Frame, x: float, y: float, text: str) -> None:
+        width = self._metrics.horizontalAdvance(text) + _GAP
+        height = self._metrics.height()
+        left = x + _GAP if x + _GAP + width <= frame.width else x - _GAP - width
+        top = min(max(y + _GAP / 2, 0.0), frame.height - height)
+        box = QRectF(left, top, width, height)
+        ground = QColor(current().card)
+        ground.setAlphaF(0.85)
+        painter.fillRect(box, ground)
+        painter.setFont(self._font)
+        painter.setPen(QColor(current().text))
+        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+
+
+def value_at(series: Series, at: float, x_axis: Axis, y_axis: Axis) -> float | None:
+    """The value of a curve at ``at``, on the line that is drawn; None beside its ends."""
+    if not series.x or not series.x[0] <= at <= series.x[-1]:
+        return None
+    place = int(np.searchsorted(np.asarray(series.x), at))
+    if series.x[place] == at:
+        return series.y[place]
+    near = slice(place - 1, place + 1)
+    x, y = to_view(series.x[near], x_axis), to_view(series.y[near], y_axis)
+    inner = float(to_view([at], x_axis)[0])
+    value = from_view(float(np.interp(inner, x, y)), y_axis)
+    return value if math.isfinite(value) else None

@@ -1,0 +1,162 @@
+"""The curves of a plot and their bands, all in one item."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QLineF, QPointF, Qt
+from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
+from PySide6.QtWidgets import QGraphicsItem
+
+from costlab.figures.palette import style
+from costlab.figures.spec import Axis, Series
+from costlab_gui.plot.dashes import cut, segments
+from costlab_gui.plot.frame import Array, Frame, to_view
+from costlab_gui.plot.layer import FrameOf, Layer
+from costlab_gui.plot.thinning import thin
+from costlab_gui.theme.tokens import current
+
+_WIDTH, _FAINT_WIDTH, _CHOSEN_WIDTH = 2.0, 1.2, 3.0
+_BAND_ALPHA = 0.15
+_FAINT = 0.55
+
+
+@dataclass(frozen=True, slots=True)
+class _Shapes:
+    """Segments of every line and the outline of every band in pixels, by index of the series."""
+
+    frame: Frame
+    lines: list[tuple[int, Array]]
+    bands: list[tuple[int, QPolygonF]]
+
+
+class LineLayer(Layer):
+    """Draws every series of kind "predicted" or "formula"."""
+
+    def __init__(self, parent: QGraphicsItem, frame: FrameOf, z: float) -> None:
+        super().__init__(parent, frame, z)
+        self.antialias = True
+        self.chosen: int | None = None
+        self._series: tuple[Series, ...] = ()
+        self._x = self._y = np.empty(0)
+        # Of every line in the arrays: where it starts and ends, and its series. The curve comes
+        # first, then the lower and the upper edge of its band.
+        self._runs: list[tuple[int, int, int]] = []
+        self._cached: _Shapes | None = None
+
+    def show_series(self, series: Sequence[Series], x_axis: Axis, y_axis: Axis) -> None:
+        """Take new curves; nothing is drawn before the next paint."""
+        self._series = tuple(series)
+        xs: list[float] = []
+        ys: list[float] = []
+        self._runs = []
+        for index, one in enumerate(self._series):
+            for values in (one.y, one.low, one.high):
+                if values:
+                    self._runs.append((len(xs), len(xs) + len(one.x), index))
+                    xs.extend(one.x)
+                    ys.extend(values)
+        self._x, self._y = to_view(xs, x_axis), to_view(ys, y_axis)
+        self._cached = None
+        self.update()
+
+    @property
+    def extent(self) -> tuple[Array, Array]:
+        """View coordinates of everything drawn."""
+        return self._x, self._y
+
+    def draw(self, painter: QPainter, frame: Frame) -> None:
+        if self._cached is None or self._cached.frame != frame:
+            self._cached = self._shapes(frame)
+        lines, bands = self._cached.lines, self._cached.bands
+        theme = current()
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        for index, polygon in bands:
+            colour = QColor(theme.curve(self._series[index].colour))
+            colour.setAlphaF(_BAND_ALPHA)
+            painter.setBrush(colour)
+            painter.drawPolygon(polygon)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, self.antialias)
+        # Faint lines first, the chosen one last: it lies on top.
+        order = sorted(
+            lines, key=lambda line: (line[0] == self.chosen, not self._series[line[0]].faint)
+        )
+        for index, rows in order:
+            painter.setPen(self._pen(index))
+            painter.drawLines([QLineF(*row) for row in rows.tolist()])
+
+    def _pen(self, index: int) -> QPen:
+        series = self._series[index]
+        theme = current()
+        colour = QColor(theme.curve(series.colour))
+        width = _CHOSEN_WIDTH if index == self.chosen else _WIDTH
+        if series.faint:
+            colour, width = _mixed(colour, QColor(theme.card), _FAINT), _FAINT_WIDTH
+        solid = style(series.colour).dash == "solid"
+        cap = Qt.PenCapStyle.RoundCap if solid else Qt.PenCapStyle.FlatCap
+        return QPen(colour, width, Qt.PenStyle.SolidLine, cap)
+
+    def _shapes(self, frame: Frame) -> _Shapes:
+        px, py = frame.x.pixels(self._x), frame.y.pixels(self._y)
+        wanted, starts = self._visible(px)
+        if not wanted.size:
+            return _Shapes(frame, [], [])
+        px, py = px[wanted], py[wanted]
+        fixed = np.zeros(px.size, dtype=bool)
+        fixed[[edge for start, stop in starts for edge in (start, stop - 1)]] = True
+        kept = thin(px, py, fixed)
+        reach = 50 * max(frame.width, frame.height)
+        lines: list[tuple[int, Array]] = []
+        edges: dict[int, list[tuple[Array, Array]]] = {}
+        curves: set[int] = set()
+        for (start, stop), (_a, _b, index) in zip(starts, self._runs, strict=True):
+            low, high = np.searchsorted(kept, (start, stop))
+            own = kept[low:high]
+            x, y = px[own], py[own]
+            if index not in curves:
+                curves.add(index)
+                rows = segments(x, y, frame.width, frame.height)
+                lines.append((index, cut(rows, style(self._series[index].colour).dash)))
+            else:
+                edge = (np.clip(x, -reach, reach), np.clip(y, -reach, reach))
+                edges.setdefault(index, []).append(edge)
+        bands = [
+            (index, _outline(*pair)) for index, pair in edges.items() if len(pair) == 2
+        ]  # fmt: skip
+        return _Shapes(frame, lines, bands)
+
+    def _visible(self, px: Array) -> tuple[Array, list[tuple[int, int]]]:
+        """Indices of the points in view with one more at either end, and the new runs."""
+        parts, runs, at = [], [], 0
+        width = self._box.width()
+        for start, stop, _index in self._runs:
+            own = px[start:stop]
+            low = max(int(np.searchsorted(own, 0.0)) - 1, 0)
+            high = min(int(np.searchsorted(own, width, side="right")) + 1, stop - start)
+            high = max(high, low + 1)
+            parts.append(np.arange(start + low, start + high))
+            runs.append((at, at + high - low))
+            at += high - low
+        return (np.concatenate(parts) if parts else np.empty(0, dtype=int)), runs
+
+
+def _outline(low: tuple[Array, Array], high: tuple[Array, Array]) -> QPolygonF:
+    x = np.concatenate([low[0], high[0][::-1]]).tolist()
+    y = np.concatenate([low[1], high[1][::-1]]).tolist()
+    return QPolygonF([QPointF(a, b) for a, b in zip(x, y, strict=True)])
+
+
+def _mixed(colour: QColor, ground: QColor, share: float) -> QColor:
+    """``share`` of ``colour`` over ``ground``: opaque, so that segments do not add up."""
+
+    def part(a: float, b: float) -> float:
+        return share * a + (1 - share) * b
+
+    return QColor.fromRgbF(
+        part(colour.redF(), ground.redF()),
+        part(colour.greenF(), ground.greenF()),
+        part(colour.blueF(), ground.blueF()),
+    )

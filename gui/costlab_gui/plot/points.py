@@ -1,0 +1,156 @@
+"""Measured points: filled markers with error bars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPixmap, QPolygonF
+from PySide6.QtWidgets import QGraphicsItem
+
+from costlab.figures.palette import style
+from costlab.figures.spec import Axis, Series
+from costlab_gui.plot.frame import Array, Frame, to_view
+from costlab_gui.plot.layer import FrameOf, Layer
+from costlab_gui.theme.tokens import current
+
+RADIUS = 4.5
+_CAP = 3.0
+_BAR = 1.4
+
+
+class PointLayer(Layer):
+    """Draws every series of kind "measured"."""
+
+    def __init__(self, parent: QGraphicsItem, frame: FrameOf, z: float) -> None:
+        super().__init__(parent, frame, z)
+        self._series: tuple[Series, ...] = ()
+        self._coordinates: list[tuple[Array, Array, Array, Array]] = []
+
+    def show_series(self, series: Sequence[Series], x_axis: Axis, y_axis: Axis) -> None:
+        """Take new points."""
+        if tuple(series) == self._series and not series:
+            return
+        self._series = tuple(series)
+        self._coordinates = [
+            (
+                to_view(one.x, x_axis),
+                to_view(one.y, y_axis),
+                to_view(one.low, y_axis),
+                to_view(one.high, y_axis),
+            )
+            for one in self._series
+        ]
+        self.update()
+
+    @property
+    def extent(self) -> tuple[Array, Array]:
+        """View coordinates of everything drawn, bars included."""
+        xs = [
+            np.concatenate([x, x, x] if low.size else [x]) for x, _y, low, _h in self._coordinates
+        ]
+        ys = [np.concatenate([y, low, high]) for _x, y, low, high in self._coordinates]
+        return (np.concatenate(xs), np.concatenate(ys)) if xs else (np.empty(0), np.empty(0))
+
+    def draw(self, painter: QPainter, frame: Frame) -> None:
+        ratio = painter.device().devicePixelRatioF()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        for series, (x, y, low, high) in zip(self._series, self._coordinates, strict=True):
+            colour = QColor(current().curve(series.colour))
+            px, py = frame.x.pixels(x), frame.y.pixels(y)
+            seen = (px > -RADIUS) & (px < frame.width + RADIUS)
+            if low.size:
+                painter.setPen(QPen(colour, _BAR))
+                painter.drawLines(
+                    _bars(px[seen], frame.y.pixels(low[seen]), frame.y.pixels(high[seen]))
+                )
+            seen &= (py > -RADIUS) & (py < frame.height + RADIUS)
+            if not seen.any():
+                continue
+            picture = _picture(style(series.colour).marker, colour, ratio)
+            side = picture.width() / ratio
+            source = QRectF(0, 0, picture.width(), picture.height())
+            for a, b in zip(px[seen].tolist(), py[seen].tolist(), strict=True):
+                painter.drawPixmap(QRectF(a - side / 2, b - side / 2, side, side), picture, source)
+
+
+def _bars(x: Array, low: Array, high: Array) -> list[QLineF]:
+    lines = []
+    for at, foot, top in zip(x.tolist(), low.tolist(), high.tolist(), strict=True):
+        lines += [
+            QLineF(at, foot, at, top),
+            QLineF(at - _CAP, foot, at + _CAP, foot),
+            QLineF(at - _CAP, top, at + _CAP, top),
+        ]
+    return lines
+
+
+def marker_path(marker: str, radius: float = RADIUS) -> QPainterPath:
+    """Outline of a marker of the palette around 0, 0."""
+    path = QPainterPath()
+    if marker == "circle":
+        path.addEllipse(QPointF(0, 0), radius, radius)
+    elif marker == "square":
+        path.addRect(QRectF(-0.86 * radius, -0.86 * radius, 1.72 * radius, 1.72 * radius))
+    elif marker in ("cross", "plus"):
+        path = _cross(radius, 45 if marker == "cross" else 0)
+    else:
+        corners = {"triangle": 3, "down": 3, "diamond": 4, "star": 10}[marker]
+        path.addPolygon(_polygon(corners, radius * 1.15, down=marker == "down"))
+        path.closeSubpath()
+    return path
+
+
+def _polygon(corners: int, radius: float, down: bool) -> QPolygonF:
+    points = []
+    for corner in range(corners):
+        angle = 2 * math.pi * corner / corners + (math.pi if down else 0)
+        reach = radius * (0.45 if corners == 10 and corner % 2 else 1)
+        points.append(QPointF(reach * math.sin(angle), -reach * math.cos(angle)))
+    return QPolygonF(points)
+
+
+def _cross(radius: float, turn: float) -> QPainterPath:
+    half = radius * 0.34
+    upright, flat = QPainterPath(), QPainterPath()
+    upright.addRect(QRectF(-half, -radius, 2 * half, 2 * radius))
+    flat.addRect(QRectF(-radius, -half, 2 * radius, 2 * half))
+    both = upright.united(flat)
+    if not turn:
+        return both
+    share = math.sqrt(0.5)
+    turned = QPainterPath()
+    for index in range(both.elementCount()):
+        element = both.elementAt(index)
+        a, b = share * (element.x - element.y), share * (element.x + element.y)
+        if index:
+            turned.lineTo(a, b)
+        else:
+            turned.moveTo(a, b)
+    turned.closeSubpath()
+    return turned
+
+
+_pictures: dict[tuple[str, str, str, float], QPixmap] = {}
+
+
+def _picture(marker: str, colour: QColor, ratio: float) -> QPixmap:
+    """A marker drawn once with a rim in the ground's colour, so that it stands out on its line."""
+    ground = current().card
+    key = (marker, colour.name(), ground, ratio)
+    if key not in _pictures:
+        side = 2 * (RADIUS + 2)
+        picture = QPixmap(math.ceil(side * ratio), math.ceil(side * ratio))
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(picture)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.translate(picture.width() / ratio / 2, picture.height() / ratio / 2)
+        painter.setPen(QPen(QColor(ground), 1.2))
+        painter.setBrush(colour)
+        painter.drawPath(marker_path(marker))
+        painter.end()
+        _pictures[key] = picture
+    return _pictures[key]

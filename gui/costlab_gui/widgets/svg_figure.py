@@ -1,0 +1,173 @@
+"""Shows a figure as it is exported, in the current theme, and tells where the pointer is."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QResizeEvent,
+)
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from costlab.figures.frame import Frame
+from costlab.figures.pen import SMALL
+from costlab.figures.render import frame_of, to_svg
+from costlab.figures.spec import AnyFigure
+from costlab_gui.export import renderer_of
+from costlab_gui.theme.tokens import current
+
+_LEAST_EM = 22
+_STEPS = {
+    Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0),
+    Qt.Key.Key_Up: (0, 1), Qt.Key.Key_Down: (0, -1),
+}  # fmt: skip
+
+
+class SvgFigure(QWidget):
+    """Draws a spec with the renderer of the exports, so that screen and file are one picture.
+
+    Signals:
+        hovered: values at the pointer (x, y) in the plot area, None when it leaves.
+        clicked: values at a click in the plot area.
+        stepped: an arrow key: columns and rows (dx, dy) to go, up is positive.
+        chosen: Enter or Space.
+    """
+
+    hovered = Signal(object)
+    clicked = Signal(object)
+    stepped = Signal(int, int)
+    chosen = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._spec: AnyFigure | None = None
+        self._picture: QPixmap | None = None
+        self._outlined: QRectF | None = None
+        self.setMouseTracking(True)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+
+    @property
+    def spec(self) -> AnyFigure | None:
+        return self._spec
+
+    def show_figure(self, spec: AnyFigure | None) -> None:
+        """Draw ``spec``; None draws nothing."""
+        self._spec = spec
+        self._picture = None
+        self._outlined = None
+        self.update()
+
+    def retheme(self) -> None:
+        """Draw again in the colours of the theme."""
+        self._picture = None
+        self.update()
+
+    def outline(self, area: QRectF | None) -> None:
+        """Frame a part of the picture, in its user units: what the pointer or keys are at."""
+        if area != self._outlined:
+            self._outlined = area
+            self.update()
+
+    @property
+    def outlined(self) -> QRectF | None:
+        """The framed part, in user units."""
+        return self._outlined
+
+    @property
+    def frame(self) -> Frame | None:
+        """The plot area in user units; None without a figure."""
+        return None if self._spec is None else frame_of(self._spec, self._size())
+
+    def to_widget(self, x: float, y: float) -> QPointF:
+        """Where user units lie on the widget."""
+        scale = self._scale()
+        return QPointF(x * scale, y * scale)
+
+    def sizeHint(self) -> QSize:
+        em = self.fontMetrics().height()
+        return QSize(3 * _LEAST_EM * em, 2 * _LEAST_EM * em)
+
+    def minimumSizeHint(self) -> QSize:
+        em = self.fontMetrics().height()
+        return QSize(_LEAST_EM * em, round(0.6 * _LEAST_EM * em))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._picture = None
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self._spec is None:
+            return
+        picture = self._drawn(self._spec)
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.drawPixmap(0, 0, picture)
+        if self._outlined is not None:
+            corner = self.to_widget(self._outlined.left(), self._outlined.top())
+            scale = self._scale()
+            size = self._outlined.size() * scale
+            painter.setPen(QPen(QColor(current().text), 2))
+            painter.drawRoundedRect(QRectF(corner, size), 3, 3)
+        if self.hasFocus():
+            painter.setPen(QPen(QColor(current().accent), 1))
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
+        painter.end()
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self.hovered.emit(self._values(event.position()))
+
+    def leaveEvent(self, event: object) -> None:
+        self.hovered.emit(None)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        values = self._values(event.position())
+        if values is not None and event.button() == Qt.MouseButton.LeftButton:
+            self.clicked.emit(values)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        step = _STEPS.get(Qt.Key(event.key()))
+        if step is not None:
+            self.stepped.emit(*step)
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
+            self.chosen.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def _drawn(self, spec: AnyFigure) -> QPixmap:
+        """The picture, kept until it, the size or the theme changes: hovering costs no drawing."""
+        ratio = self.devicePixelRatioF()
+        if self._picture is None or self._picture.devicePixelRatio() != ratio:
+            text = to_svg(spec, theme=current().name, ground=False, size=self._size())
+            self._picture = QPixmap(self.size() * ratio)
+            self._picture.setDevicePixelRatio(ratio)
+            self._picture.fill(Qt.GlobalColor.transparent)
+            painter = QPainter(self._picture)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            renderer_of(text).render(painter, QRectF(self.rect()))
+            painter.end()
+        return self._picture
+
+    def _scale(self) -> float:
+        """Dots per user unit: texts of the picture are as large as those of the app."""
+        return max(self.fontMetrics().height() / (1.25 * SMALL), 0.5)
+
+    def _size(self) -> tuple[float, float]:
+        scale = self._scale()
+        return max(self.width() / scale, 200.0), max(self.height() / scale, 150.0)
+
+    def _values(self, at: QPointF) -> tuple[float, float] | None:
+        frame = self.frame
+        if frame is None:
+            return None
+        scale = self._scale()
+        spot = (at.x() / scale, at.y() / scale)
+        if not frame.holds(spot):
+            return None
+        return frame.value_x(spot[0]), frame.value_y(spot[1])
