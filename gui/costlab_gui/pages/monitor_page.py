@@ -72,6 +72,11 @@ class MonitorPage(Page):
     def panels(self) -> Sequence[DevicePanel]:
         return self._panels
 
+    @property
+    def devices_enabled(self) -> bool:
+        """Whether the devices are shown as answering."""
+        return self._area.isEnabled()
+
     def refresh(self, changed: frozenset[str]) -> None:
         """Nothing of the session is shown here."""
 
@@ -154,11 +159,10 @@ class MonitorPage(Page):
             self.open_trace(Path(name))
 
     def _ask_record(self, record: bool) -> None:
-        if not record:
-            self.hub.monitor.record(None)
-            return
-        name, _filter = QFileDialog.getSaveFileName(
-            self, _("Record readings to"), "trace.jsonl", _("Traces (*.jsonl)")
-        )
+        name = ""
+        if record:
+            name, _filter = QFileDialog.getSaveFileName(
+                self, _("Record readings to"), "trace.jsonl", _("Traces (*.jsonl)")
+            )
         self.hub.monitor.record(Path(name) if name else None)
         self.bar.show_snapshot(self.hub.monitor.snapshot())
