@@ -48,7 +48,6 @@ COMMANDS = (
     report,
     runs,
     export,
-    gui,
     import_run,
     monitor,
     doctor,
