@@ -47,6 +47,8 @@ class Hub(QObject):
         self.jobs = JobList(self)
         self.runs = RunWatcher(lambda: document.session, self)
         self.runs.changed.connect(lambda: self.data_changed.emit("runs"))
+        self.closing.connect(self.runs.stop)
+        self.closing.connect(self.jobs.end_all)
         self.monitor = Monitor()
         self._pending: set[str] = set()
         self._drags = 0
