@@ -127,7 +127,8 @@ class MathView(QWidget):
 
     def _all_known(self) -> bool:
         # All are asked for, not only up to the first that is missing.
-        return all([renderer().known(self._ask(piece)) for piece in self._wanted])
+        known = [renderer().known(self._ask(piece)) for piece in self._wanted]
+        return all(known)
 
     def _ask(self, piece: Piece) -> Wanted:
         colour = term_colour(current(), piece.colour)
