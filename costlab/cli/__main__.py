@@ -48,10 +48,10 @@ COMMANDS = (
     report,
     runs,
     export,
-    gui,
     import_run,
     monitor,
     doctor,
+    gui,
 )
 """The commands in the order in which ``--help`` names them."""
 

@@ -53,6 +53,7 @@ def add_parser(subparsers: Subparsers) -> None:
         examples=[
             "costlab profile full_attention lstm n=256,512 d=64",
             "costlab profile my_model.py:build n=128:1k:x2 --mode train --budget 2m",
+            "costlab profile --resume --run latest",
         ],
     )
     add_words(
@@ -80,31 +81,42 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--retry-failed", action="store_true", help=_("--resume, and measure failed points again")
     )
+    parser.add_argument(
+        "--run",
+        dest="run_name",  # `run` is the command itself
+        metavar="RUN",
+        help=_("with --resume or --retry-failed: go on with this run, by its own plan"),
+    )
     add_store(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Measure the sweep; 1 if no point could be measured."""
+    from costlab.cli.joined import run_name
     from costlab.cli.loading import OpenWorkers, check_loads
     from costlab.store import Store
     from costlab.store.home import default_store
     from costlab.sweep.failures import FAILED
     from costlab.sweep.run import new_run, run_sweep
 
-    plan = _plan(args)
+    plan = _plan(args) if args.run_name is None else _stored_plan(args)
     _check(plan)
     progress = progress_of(args)
     path = args.store or default_store()
     counts: Counter[str] = Counter()
     with Store(path) as store, cancellable() as cancelled, OpenWorkers() as workers:
         check_loads(plan, workers, cancelled)
-        going_on = args.resume or args.retry_failed
-        name, plan = _earlier(store, plan) if going_on else (new_run(), plan)
+        if args.run_name is not None:
+            name = run_name(store, args.run_name)
+        elif args.resume or args.retry_failed:
+            name, plan = _earlier(store, plan)
+        else:
+            name = new_run()
         if not args.json:
             print(_("run {run} in {path}").format(run=name, path=path))
             print(_header())
         results: Iterator[PointResult] = run_sweep(
-            plan, store, name, retry_failed=args.retry_failed, progress=_Clock(progress),
+            plan, store, name, retry_failed=args.retry_failed, progress=_Clock(progress, name),
             cancelled=cancelled, opener=workers.open,
         )  # fmt: skip
         for result in results:
@@ -150,8 +162,9 @@ def drift_text(drift: OrderDrift) -> str:
 class _Clock:
     """Words a sweep's turns with the time that is left, as far as the turns so far tell."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, run: str) -> None:
         self._progress = progress
+        self._run = run
         self._start = time.monotonic()
 
     def __call__(self, turn: Turn) -> None:
@@ -168,6 +181,9 @@ class _Clock:
             turn=turn.turn,
             turns=turn.turns,
             left_s=left_s,
+            run=self._run,
+            target=turn.spec.target,
+            sizes=_sizes(turn.spec.sizes),
         )
 
 
@@ -201,6 +217,26 @@ def _plan(args: argparse.Namespace) -> SweepPlan:
         points, seed, repeats=args.repeats, budget_s=budget_s, energy=not args.no_energy,
         timing=timing,
     )  # fmt: skip
+
+
+def _stored_plan(args: argparse.Namespace) -> SweepPlan:
+    """The plan of the run that ``--run`` names.
+
+    Raises:
+        InputError: if something else says what to measure, or there is no such run.
+    """
+    from costlab.cli.joined import run_name
+    from costlab.store import Store
+    from costlab.store.home import default_store
+    from costlab.sweep.plan import SweepPlan
+
+    if args.words or args.set:
+        given = " ".join([*args.words, *args.set])
+        raise InputError(_("a run has a plan of its own"), given=given, allowed=_("--run alone"))
+    if not (args.resume or args.retry_failed):
+        raise InputError(_("--run goes on with a run"), advice=_("add --resume or --retry-failed"))
+    with Store(args.store or default_store(), read_only=True) as store:
+        return SweepPlan.from_json(store.info(run_name(store, args.run_name)).plan)
 
 
 def _check(plan: SweepPlan) -> None:

@@ -16,6 +16,11 @@ n = "256:4k:x2"                   # or 256, "256,512", [256, 512]
 d = 256
 [options]
 causal = true
+[[points]]                        # points beside those of the lists; targets may be left out then
+target = "lstm"
+mode = "train"                    # likewise dtype, device, threads; default: as above
+sizes = { n = 512, d = 64 }
+options = { causal = true }
 """
 
 from __future__ import annotations
@@ -33,6 +38,7 @@ from costlab.symbols import parse_values
 from costlab.units import parse_seconds
 
 if TYPE_CHECKING:
+    from costlab.measurement.point import PointSpec
     from costlab.sweep.plan import SweepPlan
 
 _LISTS: Mapping[str, type] = {
@@ -40,8 +46,19 @@ _LISTS: Mapping[str, type] = {
 }  # fmt: skip
 _ALONE = ("devices", "threads")  # a value instead of a list of one
 _KEYS: Mapping[str, type] = {
-    "repeats": int, "budget": str, "timeout": str, "resident": bool, "energy": bool,
-    "seed": int, "sizes": dict, "options": dict,
+    "repeats": int,
+    "budget": str,
+    "timeout": str,
+    "resident": bool,
+    "energy": bool,
+    "seed": int,
+    "sizes": dict,
+    "options": dict,
+    "points": list,
+}
+_POINT: Mapping[str, type] = {
+    "target": str, "mode": str, "dtype": str, "device": str, "threads": int, "sizes": dict,
+    "options": dict,
 }  # fmt: skip
 
 
@@ -60,6 +77,9 @@ def load_sweep(path: Path) -> SweepPlan:
     lists = {name: data[name] for name in _LISTS if name in data and name != "targets"}
     with _in_file(path):
         points = points_of(data["targets"], grid, **lists, options=data.get("options") or {})
+    points += tuple(_point(path, number, one) for number, one in enumerate(data.get("points", ())))
+    if not points:
+        raise InputError(_("a sweep needs at least one of these"), given=f"{path}: targets, points")
     plain = ("repeats", "resident", "energy")
     fields: dict[str, Any] = {name: data[name] for name in plain if name in data}
     for name in ("budget", "timeout"):
@@ -67,6 +87,27 @@ def load_sweep(path: Path) -> SweepPlan:
             fields[f"{name}_s"] = _seconds(path, name, data[name])
     seed = data.get("seed", random.SystemRandom().randrange(2**31))
     return SweepPlan(points, seed, **fields)
+
+
+def _point(path: Path, number: int, entry: Any) -> PointSpec:
+    """One of ``[[points]]``."""
+    from costlab.cli.points import points_of
+
+    key = f"points[{number}]"
+    if not isinstance(entry, dict) or "target" not in entry:
+        raise _wrong(path, key, entry, _("a table with a target and sizes"))
+    for name, value in entry.items():
+        if type(value) is not _POINT.get(name):
+            raise _wrong(path, f"{key}.{name}", value, ", ".join(_POINT))
+    sizes = {name: _sizes(path, name, value)[:1] for name, value in entry.get("sizes", {}).items()}
+    lists = {
+        f"{name}s" if name != "threads" else name: [entry[name]]
+        for name in ("mode", "dtype", "device", "threads")
+        if name in entry
+    }
+    with _in_file(path, key):
+        (point,) = points_of([entry["target"]], sizes, **lists, options=entry.get("options") or {})
+    return point
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -77,7 +118,7 @@ def _read(path: Path) -> dict[str, Any]:
     data = dict(_entry(path, key, value) for key, value in raw.items())
     data.setdefault("targets", [])
     for key in _LISTS:
-        if not data.get(key, [True]):
+        if not data.get(key, [True]) and not (key == "targets" and data.get("points")):
             raise InputError(_("a sweep needs at least one of these"), given=f"{path}: {key}")
     return data
 

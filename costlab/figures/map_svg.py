@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import math
 from collections.abc import Iterator, Sequence
@@ -130,6 +131,7 @@ def _hatching(
     A pattern would be shorter, but not every viewer draws one.
     """
     low = frame.left + frame.top
+    upwards = [-edge for edge in rows]
     count = int((frame.right + frame.bottom - low) / _HATCH) + 1
     for number in range(1, count):
         # On one stroke x + y is constant.
@@ -146,7 +148,7 @@ def _hatching(
             middle = (left + right) / 2
             while columns[column + 1] < middle:
                 column += 1
-            row = sum(1 for edge in rows if edge >= level - middle) - 1
+            row = bisect.bisect(upwards, middle - level) - 1
             if spec.cells[row][column] == UNDECIDED:
                 start = left if start is None else start
             elif start is not None:

@@ -14,6 +14,7 @@ from PySide6.QtGui import QGuiApplication, QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
 
 from costlab.errors import InputError
+from costlab.figures.pen import FONT
 from costlab.figures.render import to_svg
 from costlab.figures.spec import AnyFigure
 from costlab.figures.table import to_csv, to_tsv
@@ -72,9 +73,7 @@ def image(spec: AnyFigure, scale: float = SCALE) -> QImage:
     Raises:
         ValueError: if there is nothing to draw.
     """
-    _ensure_application()
-    fonts.load()
-    renderer = QSvgRenderer(QByteArray(to_svg(spec).encode()))
+    renderer = renderer_of(to_svg(spec))
     size = renderer.defaultSize()
     dots = QSize(round(size.width() * scale), round(size.height() * scale))
     drawn = QImage(dots, QImage.Format.Format_RGB32)
@@ -87,6 +86,14 @@ def image(spec: AnyFigure, scale: float = SCALE) -> QImage:
     renderer.render(painter, QRectF(0, 0, dots.width(), dots.height()))
     painter.end()
     return drawn
+
+
+def renderer_of(svg: str) -> QSvgRenderer:
+    """A renderer of a figure's SVG with the app's font."""
+    _ensure_application()
+    fonts.load()
+    # Qt reads one family there, not a list.
+    return QSvgRenderer(QByteArray(svg.replace(f'"{FONT}"', f'"{fonts.TEXT}"').encode()))
 
 
 def copy_figure(spec: AnyFigure) -> None:

@@ -91,6 +91,33 @@ def test_a_failure_is_listed_left_alone_and_tried_again_on_request(command: _Com
     assert command.sizes() == [3, 5, 7, 9]
 
 
+def test_a_run_goes_on_by_its_name_and_its_own_plan(command: _Command) -> None:
+    command.profile(workers=_dying(5))
+    _code, out, _err = command("runs", "--json")
+    (run,) = json.loads(out)["runs"]
+    code, out, _err = command("profile", "--retry-failed", "--run", run["run"], "--json")
+
+    assert code == 0
+    *points, summary = map(json.loads, out.splitlines())
+    assert [point["sizes"]["n"] for point in points] == [5]
+    assert summary["run"] == run["run"]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [(["--run", "latest"], "--resume"), (["lstm", "--run", "latest", "--resume"], "of its own"),
+     (["--run", "nothing", "--resume"], "nothing")],
+)  # fmt: skip
+def test_a_run_to_go_on_with_is_named_rightly(
+    words: list[str], said: str, command: _Command
+) -> None:
+    command.profile()
+    code, _out, err = command("profile", *words)
+
+    assert code == 2
+    assert said in err
+
+
 @pytest.mark.parametrize("strikes", [1, 2])
 @pytest.mark.parametrize("at", [0, 1, 5, 13, 19])
 def test_ctrl_c_at_any_pass_costs_nothing(at: int, strikes: int, command: _Command) -> None:

@@ -48,6 +48,34 @@ def test_every_key_has_its_effect(path: Path) -> None:
     )  # fmt: skip
 
 
+def test_single_points_each_with_sizes_of_their_own(path: Path) -> None:
+    path.write_text(
+        'seed = 1\n[[points]]\ntarget = "lstm"\nmode = "train"\nthreads = 2\n'
+        'sizes = { n = 8, d = "1k" }\n[[points]]\ntarget = "full_attention"\n'
+        "sizes = { n = 16, d = 64 }\noptions = { causal = true }\n",
+        encoding="utf-8",
+    )
+
+    first, second = load_sweep(path).points
+
+    assert (first.target, first.mode, first.threads) == ("lstm", "train", 2)
+    assert first.sizes == {"n": 8, "d": 1024}
+    assert second.sizes.items() >= {"n": 16, "d": 64}.items()
+    assert second.options == {"causal": True}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['points = [1]', '[[points]]\nsizes = {}', '[[points]]\ntarget = "rnn"\nsize = {}',
+     '[[points]]\ntarget = "nothing"'],
+)  # fmt: skip
+def test_a_wrong_point_is_named(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(CostLabError, match=r"points\[0\]"):
+        load_sweep(path)
+
+
 def test_what_is_left_out_is_as_on_the_command_line(path: Path) -> None:
     path.write_text('targets = ["rnn"]\nthreads = 2\n[sizes]\nn = 8\n', encoding="utf-8")
 

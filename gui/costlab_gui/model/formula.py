@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from costlab.algebra import Expr, Number, as_expr
+from costlab.algebra import Expr, Func, Number, as_expr
 from costlab.formulas.record import CostClass
 from costlab.formulas.text import candidates
 from costlab.i18n import _
 from costlab.prediction.timing import GroupTime, Times, time_of
 from costlab.units import UNITS, format_value
 from costlab_gui.model.place import Place
-from costlab_gui.model.terms import Evaluator, Term, numbers, split
+from costlab_gui.model.terms import Evaluator, Term, abbreviations, numbers, split
 
 QUANTITIES = (
     "flop", "flop_matmul", "flop_useful", "peak_bytes", "peak_bytes_step", "bytes", "saved_bytes",
@@ -76,6 +76,7 @@ class View:
         exprs: the arguments of the maximum where the formula is one, else itself alone.
         winner: which of ``exprs`` the value is, at these sizes.
         parts: terms of the winner with values; without values where ``problem`` says why.
+        names: short names of long functions in the terms.
         total: the value; None without one.
         problem: why there is no value, or no formula.
     """
@@ -88,6 +89,7 @@ class View:
     parts: tuple[Part, ...] = ()
     total: Number | None = None
     problem: str = ""
+    names: Mapping[Func, str] = field(default_factory=dict)
 
     @property
     def unit(self) -> str:
@@ -116,44 +118,53 @@ def view(place: Place, quantity: str, scope: str = "layer") -> View:
     if expr is None:
         return View(quantity, scope, place, problem=reason)
     exprs = candidates(expr)
+    names = abbreviations(exprs)
     if place.problem:
-        terms = split(exprs[0])
+        terms = split(exprs[0], names)
         blank = tuple(Part(t, "", 0, 0.0, _colour(i)) for i, t in enumerate(terms))
-        return View(quantity, scope, place, exprs, 0, blank, None, place.problem)
+        return View(quantity, scope, place, exprs, 0, blank, None, place.problem, names)
     at = Evaluator(place.sizes)
     values = [at.of(candidate) for candidate in exprs]
     total = max(values)
     winner = values.index(total)
-    terms = split(exprs[winner])
+    terms = split(exprs[winner], names)
     found = [at.of(term.expr) for term in terms]
     parts = tuple(
         Part(term, numbers(term, at), value, _share(value, total), colour)
         for term, value, colour in zip(terms, found, _colours(place, exprs[winner]), strict=True)
     )
-    return View(quantity, scope, place, exprs, winner, parts, total)
+    return View(quantity, scope, place, exprs, winner, parts, total, names=names)
 
 
 def expression(place: Place, quantity: str, scope: str) -> tuple[Expr | None, str]:
-    """The formula to show and, without one, why not.
-
-    It is the main class's where that gives the same for the sizes which the class that holds fixes
-    (one sequence): then it is the formula that people know.
-    """
-    found = place.cost_class.cost.get(quantity)
+    """The formula to show and, without one, why not."""
+    found = shown_class(place, quantity, scope).cost.get(quantity)
     if found is None:
         return None, _("not derived")
     expr = found.expr if scope == "layer" else found.core
-    if expr is None:
-        return None, (found.reason if scope == "layer" else "") or _(
-            "not taken apart, or the module has no part named core"
-        )
-    main = place.derivation.classes[0].cost.get(quantity)
-    general = None if main is None else main.expr if scope == "layer" else main.core
-    if general is not None and place.index:
-        fixed = _fixed(place.cost_class)
-        if fixed and _at(general, fixed, place) == _at(expr, fixed, place):
-            return general, ""
-    return expr, ""
+    if expr is not None:
+        return expr, ""
+    reason = found.reason if scope == "layer" else ""
+    return None, reason or _("not taken apart, or the module has no part named core")
+
+
+def shown_class(place: Place, quantity: str, scope: str) -> CostClass:
+    """The class whose formula is shown at a place: the one that holds.
+
+    But the main one where that gives the same for the sizes which the class that holds fixes
+    (one sequence): then it is the formula that people know.
+    """
+    holds, main = place.cost_class, place.derivation.classes[0]
+    own, general = _of(holds, quantity, scope), _of(main, quantity, scope)
+    fixed = _fixed(holds)
+    if own is None or general is None or not fixed or holds is main:
+        return holds
+    return main if _at(general, fixed, place) == _at(own, fixed, place) else holds
+
+
+def _of(item: CostClass, quantity: str, scope: str) -> Expr | None:
+    found = item.cost.get(quantity)
+    return None if found is None else found.expr if scope == "layer" else found.core
 
 
 def _fixed(item: CostClass) -> dict[str, int]:

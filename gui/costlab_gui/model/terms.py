@@ -7,8 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
-from costlab.algebra import Atom, Expr, Monomial, Number
+from costlab.algebra import Atom, Expr, Func, Monomial, Number
 from costlab.errors import AlgebraError
 from costlab.formulas.latex import latex, name
 from costlab.formulas.plain import formula
@@ -17,6 +18,8 @@ from costlab.symbols import SIZES
 from costlab.units import format_value
 
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_LOWERED = str.maketrans("0123456789", "₀₁₂₃₄₅₆₇₈₉")
+_LONG = 24
 _ORDER = {symbol: place for place, symbol in enumerate(SIZES)}
 _BARE = ("ceiling", "floor")
 _NUMERIC: Mapping[str, Callable[..., Number]] = {
@@ -68,20 +71,53 @@ class Evaluator:
         return total
 
 
+@lru_cache(maxsize=256)
+def abbreviations(exprs: tuple[Expr, ...]) -> Mapping[Func, str]:
+    """Names for the functions in ``exprs`` that are too long to stand in a term: u_1, u_2, ..."""
+    found: dict[Func, str] = {}
+    for expr in exprs:
+        for mono, _coefficient in expr.ordered():
+            for atom, _power in mono:
+                if isinstance(atom, Func) and atom not in found:
+                    text = formula(Expr({((atom, 1),): 1}))
+                    if len(text) > _LONG:
+                        found[atom] = f"u_{len(found) + 1}"
+    return found
+
+
+def split(expr: Expr, names: Mapping[Func, str] | None = None) -> tuple[Term, ...]:
+    """The terms of ``expr`` side by side, those of the highest degree first.
+
+    Functions in ``names`` are written by their name.
+    """
+    return _split(expr, tuple((names or {}).items()))
+
+
 @lru_cache(maxsize=2048)
-def split(expr: Expr) -> tuple[Term, ...]:
-    """The terms of ``expr`` side by side, those of the highest degree first."""
+def _split(expr: Expr, names: tuple[tuple[Func, str], ...]) -> tuple[Term, ...]:
+    short = dict(names)
     found = []
     for mono, coefficient in expr.ordered():
+        size = abs(Fraction(coefficient))
+        shown = tuple(
+            (short.get(atom, atom) if isinstance(atom, Func) else atom, power)
+            for atom, power in mono
+        )
         found.append(
             Term(
                 expr=Expr({mono: coefficient}),
-                text=_text(*_sides((mono, abs(Fraction(coefficient))), _text_power)),
-                latex=_latex(*_sides((mono, abs(Fraction(coefficient))), _latex_power)),
+                text=_text(*_sides((shown, size), _text_power)),
+                latex=_latex(*_sides((shown, size), _latex_power)),
                 negative=coefficient < 0,
             )
         )
     return tuple(found)
+
+
+def symbol_text(name: str) -> str:
+    """A symbol as text: u_1 is u₁."""
+    head, _bar, below = name.partition("_")
+    return head + below.translate(_LOWERED) if below.isdigit() else name
 
 
 def numbers(term: Term, at: Evaluator) -> str:
@@ -149,13 +185,22 @@ def _text(above: list[str], below: list[str]) -> str:
 
 
 def _latex(above: list[str], below: list[str]) -> str:
-    line = " ".join(above)
-    return rf"\frac{{{line}}}{{{' '.join(below)}}}" if below else line
+    line = _spaced(above)
+    return rf"\frac{{{line}}}{{{_spaced(below)}}}" if below else line
+
+
+def _spaced(factors: list[str]) -> str:
+    """Factors side by side; words and functions stand off, letters do not."""
+    text = factors[0]
+    for before, factor in pairwise(factors):
+        thin = "\\" in before or "\\" in factor
+        text += (r"\, " if thin else " ") + factor
+    return text
 
 
 def _text_power(atom: Atom, power: int) -> str:
     if isinstance(atom, str):
-        base = atom
+        base = symbol_text(atom)
     else:
         base = formula(Expr({((atom, 1),): 1}))
         if power != 1 and atom.name not in _BARE:

@@ -57,6 +57,7 @@ class MonitorPage(Page):
         self._loader = TraceLoader(self)
         self._loader.loaded.connect(self.show_trace)
         self._loader.failed.connect(self._failed)
+        hub.asked.connect(self._take_asked)
         Watch(hub, self).came.connect(self._show_live)
 
     @property
@@ -71,6 +72,11 @@ class MonitorPage(Page):
     @property
     def panels(self) -> Sequence[DevicePanel]:
         return self._panels
+
+    @property
+    def devices_enabled(self) -> bool:
+        """Whether the devices are shown as answering."""
+        return self._area.isEnabled()
 
     def refresh(self, changed: frozenset[str]) -> None:
         """Nothing of the session is shown here."""
@@ -146,6 +152,10 @@ class MonitorPage(Page):
         self.bar.say("")
         self.hub.tell(error)
 
+    def _take_asked(self, what: str, path: object) -> None:
+        if what == "open trace" and isinstance(path, Path):
+            self.open_trace(path)
+
     def _ask_trace(self) -> None:
         name, _filter = QFileDialog.getOpenFileName(
             self, _("Open a recorded trace"), "", _("Traces (*.jsonl);;All files (*)")
@@ -154,11 +164,10 @@ class MonitorPage(Page):
             self.open_trace(Path(name))
 
     def _ask_record(self, record: bool) -> None:
-        if not record:
-            self.hub.monitor.record(None)
-            return
-        name, _filter = QFileDialog.getSaveFileName(
-            self, _("Record readings to"), "trace.jsonl", _("Traces (*.jsonl)")
-        )
+        name = ""
+        if record:
+            name, _filter = QFileDialog.getSaveFileName(
+                self, _("Record readings to"), "trace.jsonl", _("Traces (*.jsonl)")
+            )
         self.hub.monitor.record(Path(name) if name else None)
         self.bar.show_snapshot(self.hub.monitor.snapshot())

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QByteArray, QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QKeyEvent,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from costlab.figures.frame import Frame
 from costlab.figures.pen import SMALL
 from costlab.figures.render import frame_of, to_svg
 from costlab.figures.spec import AnyFigure
+from costlab_gui.export import renderer_of
 from costlab_gui.theme.tokens import current
 
 _LEAST_EM = 22
@@ -38,7 +47,7 @@ class SvgFigure(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._spec: AnyFigure | None = None
-        self._renderer: QSvgRenderer | None = None
+        self._picture: QPixmap | None = None
         self._outlined: QRectF | None = None
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -51,13 +60,13 @@ class SvgFigure(QWidget):
     def show_figure(self, spec: AnyFigure | None) -> None:
         """Draw ``spec``; None draws nothing."""
         self._spec = spec
-        self._renderer = None
+        self._picture = None
         self._outlined = None
         self.update()
 
     def retheme(self) -> None:
         """Draw again in the colours of the theme."""
-        self._renderer = None
+        self._picture = None
         self.update()
 
     def outline(self, area: QRectF | None) -> None:
@@ -91,17 +100,15 @@ class SvgFigure(QWidget):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        self._renderer = None
+        self._picture = None
 
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._spec is None:
             return
-        if self._renderer is None:
-            text = to_svg(self._spec, theme=current().name, ground=False, size=self._size())
-            self._renderer = QSvgRenderer(QByteArray(text.encode()))
+        picture = self._drawn(self._spec)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        self._renderer.render(painter, QRectF(self.rect()))
+        painter.drawPixmap(0, 0, picture)
         if self._outlined is not None:
             corner = self.to_widget(self._outlined.left(), self._outlined.top())
             scale = self._scale()
@@ -132,6 +139,20 @@ class SvgFigure(QWidget):
             self.chosen.emit()
         else:
             super().keyPressEvent(event)
+
+    def _drawn(self, spec: AnyFigure) -> QPixmap:
+        """The picture, kept until it, the size or the theme changes: hovering costs no drawing."""
+        ratio = self.devicePixelRatioF()
+        if self._picture is None or self._picture.devicePixelRatio() != ratio:
+            text = to_svg(spec, theme=current().name, ground=False, size=self._size())
+            self._picture = QPixmap(self.size() * ratio)
+            self._picture.setDevicePixelRatio(ratio)
+            self._picture.fill(Qt.GlobalColor.transparent)
+            painter = QPainter(self._picture)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            renderer_of(text).render(painter, QRectF(self.rect()))
+            painter.end()
+        return self._picture
 
     def _scale(self) -> float:
         """Dots per user unit: texts of the picture are as large as those of the app."""

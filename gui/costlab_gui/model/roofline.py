@@ -1,0 +1,227 @@
+"""The roofline page as data: the machine's roofs, and programs or operators below them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from costlab.algebra import Expr, as_expr
+from costlab.errors import CostLabError
+from costlab.figures.spec import Roof, RooflineSpec, RoofPoint
+from costlab.formulas.evaluate import evaluate
+from costlab.i18n import _
+from costlab.prediction.timing import GroupTime, time_of
+from costlab_gui.model.placed import Placed, place
+from costlab_gui.model.roofs import Level, Roofs, roofs_of
+from costlab_gui.model.session import Session
+from costlab_gui.model.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One program or operator.
+
+    Attributes:
+        intensity: FLOP per byte; 0 for what only moves bytes, which no plot can show.
+        rate: FLOP/s that are predicted.
+        attainable: FLOP/s below the roofs at this intensity.
+        level: where its working set lies.
+        calls: operators that run.
+        share: of the time of what is shown: of the slowest program, or of the program's operators.
+        formula: how the bytes were obtained.
+    """
+
+    name: str
+    target: str
+    colour: int
+    intensity: float
+    rate: float
+    attainable: float
+    level: str
+    limiter: str
+    calls: float
+    time_s: float
+    share: float
+    flop: float
+    bytes: float
+    formula: str
+
+    @property
+    def of_roof(self) -> float:
+        """Share of the attainable rate; 0 without arithmetic."""
+        return self.rate / self.attainable if self.attainable else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Roofline:
+    """A figure and its numbers; ``problems`` says why a program is missing."""
+
+    figure: RooflineSpec | None
+    rows: tuple[Row, ...]
+    problems: Mapping[str, str]
+    notes: tuple[str, ...]
+
+
+def roofline(session: Session, workspace: Workspace, operators: bool = False) -> Roofline:
+    """Place the shown programs, or the operators of the selected one, at the current sizes."""
+    setting = session.setting
+    try:
+        roofs = roofs_of(workspace.machine(setting), setting.dtype)
+    except CostLabError as error:
+        return Roofline(None, (), {}, (str(error),))
+    problems: dict[str, str] = {}
+    rows: list[Row] = []
+    targets = (session.selected,) if operators else session.shown
+    for target in targets:
+        try:
+            placed = place(target, setting, workspace)
+        except CostLabError as error:
+            problems[target] = str(error)
+            continue
+        colour = session.colour(target) if target in session.programs else 0
+        name = workspace.title(target)
+        rows += (
+            _operators(placed, roofs, target, colour)
+            if operators
+            else [_program(placed, roofs, target, name, colour)]
+        )
+    slowest = max((row.time_s for row in rows), default=0.0)
+    if not operators and slowest:
+        rows = [replace(row, share=row.time_s / slowest) for row in rows]
+    title = (
+        _("Operators of {name}, {mode}, {dtype}").format(
+            name=workspace.title(session.selected), mode=setting.mode, dtype=setting.dtype
+        )
+        if operators
+        else _("Roofline, {mode}, {dtype}").format(mode=setting.mode, dtype=setting.dtype)
+    )
+    figure = RooflineSpec(
+        title=title,
+        slopes=tuple(Roof(level.name, level.bytes_per_s, level.faint) for level in roofs.levels),
+        flats=tuple(Roof(name, rate) for name, rate in roofs.flats.items()),
+        points=tuple(
+            RoofPoint(row.name, row.intensity, row.rate, row.colour, row.share)
+            for row in rows
+            if row.intensity > 0 and row.rate > 0
+        ),
+        caption=" ".join(notes(roofs, rows, operators)),
+    )
+    return Roofline(figure, tuple(rows), problems, notes(roofs, rows, operators))
+
+
+def notes(roofs: Roofs, rows: list[Row], operators: bool) -> tuple[str, ...]:
+    """What the picture means, and what it leaves out."""
+    found = [
+        _("Bytes are the operands that the operators address; no cache is modelled beyond the "
+          "levels drawn.")
+    ]  # fmt: skip
+    found += roofs.notes
+    still = [row for row in rows if row.intensity == 0]
+    if still:
+        found.append(
+            _("{count} only move bytes and are in the table alone: {names}.").format(
+                count=len(still), names=", ".join(row.name for row in still)
+            )
+        )
+    if any(row.of_roof > 1.005 for row in rows):
+        found.append(_("Over 100 %: operands that lie nearer than the working set is large."))
+    found.append(
+        _("The area of a point is its share of the time of all operators.")
+        if operators
+        else _("The area of a point is its time beside that of the slowest.")
+    )
+    return tuple(found)
+
+
+def limiter_text(name: str) -> str:
+    """What people call a limiter."""
+    return {
+        "compute": _("compute"),
+        "memory": _("memory"),
+        "launch": _("launches"),
+        "latency": _("waiting for steps"),
+    }[name]
+
+
+def operator_name(op: str) -> str:
+    """ "aten.mm.default" as "mm"."""
+    parts = op.split(".")
+    return parts[1] if len(parts) > 1 else op
+
+
+def _program(placed: Placed, roofs: Roofs, target: str, name: str, colour: int) -> Row:
+    times = time_of(placed.cost_class, placed.values, roofs.machine, placed.derivation.mode)
+    flop = placed.quantity("flop") or 0.0
+    size = placed.quantity("bytes") or 0.0
+    level = roofs.level(placed.quantity("peak_bytes") or size)
+    return _row(
+        roofs, level, name=name, target=target, colour=colour, flop=flop, size=size,
+        seconds=float(times.total_s), limiter=times.limiter(),
+        calls=placed.quantity("launches") or 0.0, share=1.0, formula=placed.formula("bytes"),
+    )  # fmt: skip
+
+
+def _operators(placed: Placed, roofs: Roofs, target: str, colour: int) -> list[Row]:
+    """One row per operator and phase, the longest first."""
+    times = time_of(placed.cost_class, placed.values, roofs.machine, placed.derivation.mode)
+    together: dict[tuple[str, str], list[GroupTime]] = {}
+    for part in times.groups:
+        together.setdefault((part.group.op, part.group.phase), []).append(part)
+    phases = {phase for _op, phase in together}
+    whole = sum(float(part.work_s + part.launch_s) for part in times.groups) or 1.0
+    rows = []
+    for (op, phase), parts in together.items():
+        seconds = sum(float(part.work_s + part.launch_s) for part in parts)
+        work = {
+            "compute": sum(float(p.work_s) for p in parts if p.compute_s >= p.memory_s),
+            "memory": sum(float(p.work_s) for p in parts if p.compute_s < p.memory_s),
+            "launch": sum(float(p.launch_s) for p in parts),
+        }
+        formula: Expr = sum((p.group.calls * p.group.bytes for p in parts), as_expr(0))
+        flop = sum(float(p.calls) * placed.number(p.group.flop) for p in parts)
+        largest = max(placed.number(p.group.bytes) for p in parts)
+        rows.append(
+            _row(
+                roofs, roofs.level(largest), target=target, colour=colour, flop=flop,
+                name=operator_name(op) + (f" · {phase}" if len(phases) > 1 else ""),
+                size=float(evaluate(formula, placed.values)), seconds=seconds,
+                limiter=max(work, key=lambda name: work[name]),
+                calls=sum(float(p.calls) for p in parts), share=seconds / whole,
+                formula=str(formula),
+            )
+        )  # fmt: skip
+    return sorted(rows, key=lambda row: -row.time_s)
+
+
+def _row(
+    roofs: Roofs,
+    level: Level,
+    *,
+    name: str,
+    target: str,
+    colour: int,
+    flop: float,
+    size: float,
+    seconds: float,
+    limiter: str,
+    calls: float,
+    share: float,
+    formula: str,
+) -> Row:
+    intensity = flop / size if size else 0.0
+    return Row(
+        name=name,
+        target=target,
+        colour=colour,
+        intensity=intensity,
+        rate=flop / seconds if seconds else 0.0,
+        attainable=min(roofs.highest, intensity * level.bytes_per_s),
+        level=level.name,
+        limiter=limiter,
+        calls=calls,
+        time_s=seconds,
+        share=share,
+        flop=flop,
+        bytes=size,
+        formula=formula,
+    )
