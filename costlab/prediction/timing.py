@@ -21,7 +21,7 @@ from costlab.formulas.evaluate import evaluate, evaluate_together
 from costlab.formulas.record import CostClass, Group
 from costlab.hardware.machine import DATASHEET, Machine
 from costlab.hardware.rates import MATRIX_KINDS
-from costlab.prediction.memory_state import footprint_bytes, fresh_bytes
+from costlab.prediction.memory_state import Fresh, footprint_bytes, fresh_bytes
 from costlab.prediction.shapes import rate_name, rate_shape
 
 LIMITERS = ("compute", "memory", "launch", "latency")
@@ -98,7 +98,7 @@ def time_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, 
     run = _Run(
         machine,
         mode,
-        fused=_runs_fused(cost_class.groups),
+        fused=runs_fused(cost_class.groups),
         footprint=footprint_bytes(cost_class, values) if machine.cold_share else 0.0,
     )
     for group, own in zip(cost_class.groups, sizes, strict=True):
@@ -111,9 +111,12 @@ def time_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, 
         low = low + (part.work_s + part.launch_s) * best
         high = high + (part.work_s + part.launch_s) * worst
         parts.append(part)
+    passes_s = passes_of(cost_class, values, machine, mode)
+    best, worst = machine.spread_of("")
+    launch, low, high = launch + passes_s, low + passes_s * best, high + passes_s * worst
     if machine.fault_s_per_byte:
         fresh = fresh_bytes(cost_class, values, mode)
-        memory = memory + fresh.expected * machine.fault_s_per_byte
+        memory = memory + _faults_s(fresh, compute + memory + launch, machine.fault_s_per_byte)
         low = low + fresh.least * machine.fault_s_per_byte
         high = high + fresh.most * machine.fault_s_per_byte
     steps = cost_class.cost.get("steps")
@@ -124,8 +127,40 @@ def time_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, 
     return Times(compute, memory, launch, latency, low + latency * best, high, tuple(parts))
 
 
+def _faults_s(fresh: Fresh, other_s: Any, s_per_byte: float) -> Any:
+    """Seconds of fresh memory in a pass that takes ``other_s`` without.
+
+    Where either may happen, the pass is predicted in the (geometric) middle of both.
+    """
+    least_s, most_s = fresh.least * s_per_byte, fresh.expected * s_per_byte
+    return np.sqrt((other_s + least_s) * (other_s + most_s)) - other_s
+
+
+def passes_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, mode: str) -> Any:
+    """Seconds of a Python loop's own work: the calls of modules and what stands around them."""
+    total: Any = 0.0
+    if "pass_forward" not in machine.launch_s or runs_fused(cost_class.groups):
+        return total
+    for phase, calls in calls_by_phase(cost_class.groups).items():
+        fewest: Any = np.inf
+        for count in evaluate_together(calls, values):
+            fewest = np.minimum(fewest, np.where(np.asarray(count) >= _LOOP_CALLS, count, np.inf))
+        passes = np.where(np.isfinite(fewest), fewest, 0.0)
+        total = total + passes * machine.launch(phase, mode, "pass_")
+    return total
+
+
 @lru_cache(maxsize=512)
-def _runs_fused(groups: tuple[Group, ...]) -> bool:
+def calls_by_phase(groups: tuple[Group, ...]) -> Mapping[str, tuple[Size, ...]]:
+    """How often the classes of each phase run, every number once."""
+    found: dict[str, dict[Size, None]] = {}
+    for group in groups:
+        found.setdefault(group.phase, {})[group.calls] = None
+    return {phase: tuple(calls) for phase, calls in found.items()}
+
+
+@lru_cache(maxsize=512)
+def runs_fused(groups: tuple[Group, ...]) -> bool:
     """Whether a recurrent layer of torch's C++ runs the steps."""
     gates = {group.calls for group in groups if group.op in _GATES}
     return any(group.op == BIAS_COPY and group.calls in gates for group in groups)
@@ -143,8 +178,8 @@ class _Run:
     def launch_s(self, group: Group, calls: Any) -> Any:
         """Seconds that one launch costs; ``calls`` tells a loop over steps."""
         within = self.machine.launch(group.phase, self.mode, "fused_")
-        copies = group.op == BIAS_COPY and "fused_forward" in self.machine.launch_s
-        extra = within if copies and self.machine.backend == "cpu" else 0.0
+        copies = group.op == BIAS_COPY and "product_forward" in self.machine.launch_s
+        extra = self.machine.launch(group.phase, self.mode, "product_") if copies else 0.0
         if self.fused:
             return within + extra
         single = self.machine.launch(group.phase, self.mode)
@@ -200,9 +235,10 @@ def _time_of_group(group: Group, sizes: Sequence[Any], run: _Run) -> GroupTime:
     rate = run.machine.rates.flop_per_s(rate_name(group), tuple(shape))
     kind = _ALIASES.get(group.kind, group.kind)
     per_byte = run.seconds_per_byte(group.op, kind, size)
-    if per_byte is None and rate is None:
-        per_byte = run.seconds_per_byte("", _FALLBACK, size)
     matrix = group.kind in MATRIX_KINDS
+    if per_byte is None and (rate is None or matrix):
+        # No product is quicker than a copy of its operands would be.
+        per_byte = run.seconds_per_byte("", _FALLBACK, size)
     count = calls * (run.machine.matrix_factor if matrix else run.machine.program_factor)
     compute = count * flop / rate if rate is not None else count * 0.0
     if matrix and run.machine.cold_share:
