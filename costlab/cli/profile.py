@@ -83,6 +83,7 @@ def add_parser(subparsers: Subparsers) -> None:
     )
     parser.add_argument(
         "--run",
+        dest="run_name",  # `run` is the command itself
         metavar="RUN",
         help=_("with --resume or --retry-failed: go on with this run, by its own plan"),
     )
@@ -98,15 +99,15 @@ def run(args: argparse.Namespace) -> int:
     from costlab.sweep.failures import FAILED
     from costlab.sweep.run import new_run, run_sweep
 
-    plan = _plan(args) if args.run is None else _stored_plan(args)
+    plan = _plan(args) if args.run_name is None else _stored_plan(args)
     _check(plan)
     progress = progress_of(args)
     path = args.store or default_store()
     counts: Counter[str] = Counter()
     with Store(path) as store, cancellable() as cancelled, OpenWorkers() as workers:
         check_loads(plan, workers, cancelled)
-        if args.run is not None:
-            name = run_name(store, args.run)
+        if args.run_name is not None:
+            name = run_name(store, args.run_name)
         elif args.resume or args.retry_failed:
             name, plan = _earlier(store, plan)
         else:
@@ -115,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
             print(_("run {run} in {path}").format(run=name, path=path))
             print(_header())
         results: Iterator[PointResult] = run_sweep(
-            plan, store, name, retry_failed=args.retry_failed, progress=_Clock(progress),
+            plan, store, name, retry_failed=args.retry_failed, progress=_Clock(progress, name),
             cancelled=cancelled, opener=workers.open,
         )  # fmt: skip
         for result in results:
@@ -161,8 +162,9 @@ def drift_text(drift: OrderDrift) -> str:
 class _Clock:
     """Words a sweep's turns with the time that is left, as far as the turns so far tell."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, run: str) -> None:
         self._progress = progress
+        self._run = run
         self._start = time.monotonic()
 
     def __call__(self, turn: Turn) -> None:
@@ -179,6 +181,7 @@ class _Clock:
             turn=turn.turn,
             turns=turn.turns,
             left_s=left_s,
+            run=self._run,
             target=turn.spec.target,
             sizes=_sizes(turn.spec.sizes),
         )
@@ -233,7 +236,7 @@ def _stored_plan(args: argparse.Namespace) -> SweepPlan:
     if not (args.resume or args.retry_failed):
         raise InputError(_("--run goes on with a run"), advice=_("add --resume or --retry-failed"))
     with Store(args.store or default_store(), read_only=True) as store:
-        return SweepPlan.from_json(store.info(run_name(store, args.run)).plan)
+        return SweepPlan.from_json(store.info(run_name(store, args.run_name)).plan)
 
 
 def _check(plan: SweepPlan) -> None:

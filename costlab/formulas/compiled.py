@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, overload
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from costlab.algebra import Expr, Number, Size, as_expr
 from costlab.errors import AlgebraError
-from costlab.formulas.tape import Tape, record
+from costlab.formulas.tape import record
 from costlab.i18n import _
 
 CHUNK = 8192
@@ -60,7 +61,7 @@ class _Program:
             )
         self.names = tuple(names)
         self.exprs = dict(exprs)
-        self.tapes: dict[frozenset[str], Tape] = {}
+        self.runs: dict[frozenset[str], _Run] = {}
 
     def __call__(self, *values: Any) -> dict[str, Value]:
         if len(values) != len(self.names):
@@ -73,43 +74,124 @@ class _Program:
         return {key: expr.evaluate(sizes) for key, expr in self.exprs.items()}
 
     def _arrays(self, values: Sequence[Any]) -> dict[str, Value]:
-        arrays: dict[str, Array] = {
-            name: np.asarray(value, dtype=np.float64)
-            for name, value in zip(self.names, values, strict=True)
-        }
-        shape = np.broadcast_shapes(*(array.shape for array in arrays.values()))
-        varying = frozenset(name for name, array in arrays.items() if array.size != 1)
-        numbers: dict[str, Number] = {
-            name: value if isinstance(value, int) else arrays[name].item()
-            for name, value in zip(self.names, values, strict=True)
-            if name not in varying
-        }
-        if varying not in self.tapes:
-            self.tapes[varying] = record(tuple(self.exprs.values()), varying)
-        tape = self.tapes[varying]
-        coefficients = [float(expr.evaluate(numbers)) for expr in tape.coefficients]
-        inputs = [np.broadcast_to(arrays[name], shape).ravel() for name in tape.inputs]
-        results = _play(tape, inputs, coefficients, math.prod(shape))
-        return {key: result.reshape(shape) for key, result in zip(self.exprs, results, strict=True)}
-
-
-def _play(
-    tape: Tape, inputs: Sequence[Array], coefficients: Sequence[float], count: int
-) -> list[Array]:
-    """Run ``tape`` over ``count`` points, in chunks small enough for the processor's cache."""
-    results = [np.empty(count) for _result in tape.results]
-    buffers = [np.empty(min(CHUNK, count)) for _buffer in range(tape.buffers)]
-    steps = [(s.function, s.first, s.second, s.target) for s in tape.steps]
-    for start in range(0, count, CHUNK):
-        stop = min(start + CHUNK, count)
-        registers: list[Any] = [values[start:stop] for values in inputs]
-        registers += coefficients
-        registers += [buffer[: stop - start] for buffer in buffers]
-        for function, first, second, target in steps:
-            if second is None:
-                function(registers[first], out=registers[target])
+        arrays: dict[str, Array] = {}
+        numbers: dict[str, Number] = {}
+        shapes = []
+        for name, value in zip(self.names, values, strict=True):
+            if isinstance(value, (int, float)):
+                numbers[name] = value
+                continue
+            array = np.asarray(value, dtype=np.float64)
+            shapes.append(array.shape)
+            if array.size == 1:
+                numbers[name] = array.item()
             else:
-                function(registers[first], registers[second], out=registers[target])
-        for result, register in zip(results, tape.results, strict=True):
-            result[start:stop] = registers[register]
-    return results
+                arrays[name] = array
+        shape = np.broadcast_shapes(*shapes)
+        varying = frozenset(arrays)
+        if varying not in self.runs:
+            self.runs[varying] = _Run(tuple(self.exprs.values()), varying)
+        results = self.runs[varying](arrays, numbers, shape)
+        return dict(zip(self.exprs, results, strict=True))
+
+
+class _Run:
+    """The tape of some expressions where the symbols ``varying`` are arrays."""
+
+    def __init__(self, exprs: Sequence[Expr], varying: frozenset[str]) -> None:
+        self.tape = record(exprs, varying)
+        self.coefficients = _Numbers(self.tape.coefficients)
+        self.steps = [(s.function, s.first, s.second, s.target) for s in self.tape.steps]
+        result, place, number = np.array(self.tape.weights, dtype=int).reshape(-1, 3).T
+        self.where, self.number = (result, place), number
+        self.shape = (len(exprs), len(self.tape.basis))
+        self.basis = np.array(self.tape.basis, dtype=int)
+
+    def __call__(
+        self, arrays: Mapping[str, Array], numbers: Mapping[str, Number], shape: tuple[int, ...]
+    ) -> Array:
+        """Values of all expressions, [expressions, *shape]."""
+        coefficients = self.coefficients(numbers)
+        weights = np.zeros(self.shape)
+        weights[self.where] = np.array(coefficients)[self.number]
+        count = math.prod(shape)
+        inputs = [np.broadcast_to(arrays[name], shape).ravel() for name in self.tape.inputs]
+        results = np.empty((len(weights), count))
+        # Chunks are small enough for the processor's cache.
+        chunk = max(min(CHUNK, count), 1)
+        rows = np.empty((self.tape.rows, chunk))
+        rows[-1] = 1.0
+        for start in range(0, count, chunk):
+            stop = min(start + chunk, count)
+            block = rows[:, : stop - start]
+            registers: list[Any] = [*block, *coefficients]
+            for register, values in zip(block, inputs, strict=False):
+                register[:] = values[start:stop]
+            for function, first, second, target in self.steps:
+                if second is None:
+                    function(registers[first], out=registers[target])
+                else:
+                    function(registers[first], registers[second], out=registers[target])
+            if weights.size == 1:
+                np.multiply(block[self.basis[0]], weights[0, 0], out=results[0, start:stop])
+            else:
+                results[:, start:stop] = _combine(weights, block[self.basis])
+        return results.reshape(len(weights), *shape)
+
+
+def _combine(weights: Array, basis: Array) -> Array:
+    """``weights @ basis``, where a weight of 0 also hides what is not finite."""
+    infinite = np.flatnonzero(~np.isfinite(basis).all(axis=1))
+    if not infinite.size:
+        return weights @ basis
+    hidden = basis.copy()
+    hidden[infinite] = 0.0
+    found = weights @ hidden
+    for row in infinite:
+        used = np.flatnonzero(weights[:, row])
+        found[used] += weights[used, row, None] * basis[row]
+    return found
+
+
+_SCALAR: Mapping[Callable[..., Any], Callable[..., Any]] = {
+    np.add: operator.add,
+    np.multiply: operator.mul,
+    np.divide: operator.truediv,
+    np.maximum: max,
+    np.minimum: min,
+    np.ceil: math.ceil,
+    np.floor: math.floor,
+    np.log2: math.log2,
+}
+
+
+class _Numbers:
+    """Values of many expressions at one set of numbers, rounded to floats at the end."""
+
+    def __init__(self, exprs: Sequence[Expr]) -> None:
+        names = frozenset[str]().union(*(expr.symbols() for expr in exprs))
+        tape = record(exprs, names)
+        self.inputs = tape.inputs
+        self.blank = [0] * (tape.rows - len(tape.inputs) - 1)
+        constants = [c.evaluate({}) for c in tape.coefficients]
+        self.constants = [1, *(c if isinstance(c, int) else float(c) for c in constants)]
+        self.steps = [(_SCALAR[s.function], s.first, s.second, s.target) for s in tape.steps]
+        self.weights = [
+            (result, tape.basis[place], tape.rows + number)
+            for result, place, number in tape.weights
+        ]
+        self.count = len(exprs)
+
+    def __call__(self, numbers: Mapping[str, Number]) -> list[float]:
+        registers: list[Any] = [numbers[name] for name in self.inputs]
+        registers += self.blank
+        registers += self.constants
+        for function, first, second, target in self.steps:
+            if second is None:
+                registers[target] = function(registers[first])
+            else:
+                registers[target] = function(registers[first], registers[second])
+        found: list[Any] = [0] * self.count
+        for result, register, number in self.weights:
+            found[result] += registers[register] * registers[number]
+        return [float(value) for value in found]

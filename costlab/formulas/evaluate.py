@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from costlab.algebra import Expr, Size
 from costlab.errors import AlgebraError, InputError
 from costlab.formulas.compiled import compile_expr
-from costlab.formulas.record import CostClass, Derivation
+from costlab.formulas.record import Condition, CostClass, Derivation
 from costlab.i18n import _
 
 
@@ -92,24 +92,36 @@ def class_index(
     """
     shape = np.broadcast_shapes(*(np.shape(value) for value in full.values()))
     chosen = np.full(shape, -1)
-    for index, cost_class in reversed(list(enumerate(derivation.classes))):
-        np.copyto(chosen, index, where=_holds(cost_class, full, smooth))
+    free = np.full(shape, True)
     if not smooth:
         for name in derivation.auxiliary:
-            value = np.broadcast_to(full[name], shape)
-            chosen[(value != np.floor(value)) | (value < 1)] = -1
+            value = full[name]
+            free &= (value == np.floor(value)) & (value >= 1)
+    known: dict[Condition, Any] = {}
+    for index, cost_class in enumerate(derivation.classes):
+        arrays = []
+        for condition in cost_class.domain:
+            if condition not in known:
+                known[condition] = _holds(condition, full, smooth)
+            holds = known[condition]
+            if np.ndim(holds):
+                arrays.append(holds)
+            elif not holds:
+                break
+        else:
+            mask = reduce(np.logical_and, arrays, free)
+            chosen[mask] = index
+            free &= ~mask
+            if not free.any():
+                break
     return chosen
 
 
-def _holds(cost_class: CostClass, full: Mapping[str, Any], smooth: bool) -> NDArray[np.bool_]:
-    """Where the domain's conditions hold, in a shape that broadcasts to that of the sizes."""
-    mask = np.array(True)
-    for condition in cost_class.domain:
-        if smooth and condition.kind in ("divides", "not divides"):
-            mask = mask & (condition.kind == "divides")
-        else:
-            mask = mask & np.asarray(condition.holds(full))
-    return mask
+def _holds(condition: Condition, full: Mapping[str, Any], smooth: bool) -> Any:
+    """Where a condition holds: an array that broadcasts to the sizes, or one truth value."""
+    if smooth and condition.kind in ("divides", "not divides"):
+        return condition.kind == "divides"
+    return condition.holds(full)
 
 
 def evaluate_quantities(

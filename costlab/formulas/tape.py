@@ -38,31 +38,39 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Tape:
-    """Registers: first ``inputs``, then the values of ``coefficients``, then ``buffers`` arrays.
+    """Registers: first ``rows`` arrays, then the values of ``coefficients``.
 
-    ``results`` are the registers that hold the expressions after the last step.
+    The first arrays are ``inputs``, the last one is 1 everywhere. After the last step each
+    expression is a sum over ``weights``: (result, place in ``basis``, coefficient), where ``basis``
+    are the arrays that are summed.
     """
 
     inputs: tuple[str, ...]
     coefficients: tuple[Expr, ...]
-    buffers: int
+    rows: int
     steps: tuple[Step, ...]
-    results: tuple[Register, ...]
+    basis: tuple[Register, ...]
+    weights: tuple[tuple[int, int, int], ...]
 
 
 def record(exprs: Sequence[Expr], varying: Collection[str]) -> Tape:
     """Return the tape that evaluates ``exprs``, ``varying`` naming the symbols that are arrays."""
     recorder = _Recorder(frozenset(varying))
-    results = [recorder.sum(expr) for expr in exprs]
-    return recorder.finish(results)
+    if len(exprs) == 1 and exprs[0].symbols() & recorder.varying:
+        # A sum of its own needs fewer arrays at once than what is combined with others.
+        return recorder.finish([{recorder.sum(exprs[0]): as_expr(1)}])
+    return recorder.finish([recorder.terms(expr) for expr in exprs])
 
 
 @dataclass(frozen=True, slots=True)
 class _Value:
-    """A register before registers are numbered: an input, a coefficient or a step's result."""
+    """A register before they are numbered: an input, a coefficient, a step's result or "one"."""
 
     kind: str
     index: int
+
+
+_ONE = _Value("one", 0)
 
 
 class _Recorder:
@@ -85,15 +93,20 @@ class _Recorder:
     def number(self, expr: Expr) -> _Value:
         return self.coefficients.setdefault(expr, _Value("number", len(self.coefficients)))
 
-    def sum(self, expr: Expr) -> _Value:
+    def terms(self, expr: Expr) -> dict[_Value, Expr]:
         """``expr``: each varying monomial once, with all that is one number as its coefficient."""
         rows: dict[Monomial, Expr] = {}
         for mono, coefficient in expr:
             moving = tuple(item for item in mono if self._varies(item[0]))
             still = tuple(item for item in mono if not self._varies(item[0]))
             rows[moving] = rows.get(moving, Expr({})) + Expr({still: coefficient})
-        constant = rows.pop((), None)
-        terms = [self._scaled(self.monomial(mono), factor) for mono, factor in rows.items()]
+        return {self.monomial(mono) if mono else _ONE: factor for mono, factor in rows.items()}
+
+    def sum(self, expr: Expr) -> _Value:
+        """``expr`` as one register, for a function of it."""
+        rows = self.terms(expr)
+        constant = rows.pop(_ONE, None)
+        terms = [self._scaled(value, factor) for value, factor in rows.items()]
         if constant is not None or not terms:
             terms.append(self.number(constant or Expr({})))
         return reduce(lambda a, b: self.step(np.add, a, b), terms)
@@ -141,38 +154,45 @@ class _Recorder:
     def _scaled(self, value: _Value, factor: Expr) -> _Value:
         return value if factor == 1 else self.step(np.multiply, value, self.number(factor))
 
-    def finish(self, results: Sequence[_Value]) -> Tape:
+    def finish(self, sums: Sequence[Mapping[_Value, Expr]]) -> Tape:
         """Number the registers, a buffer being used again once its value is no longer needed."""
-        last_use = {value: len(self.steps) for value in results}
+        basis = list(dict.fromkeys(value for terms in sums for value in terms))
+        weights = tuple(
+            (result, basis.index(value), self.number(factor).index)
+            for result, terms in enumerate(sums)
+            for value, factor in terms.items()
+        )
+        last_use = {value: len(self.steps) for value in basis}
         for index, (_function, sources) in enumerate(self.steps):
             for value in sources:
                 last_use[value] = max(last_use.get(value, -1), index)
-        start = {"input": 0, "number": len(self.inputs)}
-        first_buffer = len(self.inputs) + len(self.coefficients)
-        place: dict[_Value, int] = {}
+        place: dict[_Value, int] = {value: value.index for value in self.inputs.values()}
         free: list[int] = []
-        buffers = 0
-
-        def register(value: _Value) -> int:
-            return place[value] if value.kind == "step" else start[value.kind] + value.index
-
-        steps: list[Step] = []
-        for index, (function, sources) in enumerate(self.steps):
-            first, second = register(sources[0]), None
-            if len(sources) == 2:
-                second = register(sources[1])
+        rows = len(self.inputs)
+        for index, (_function, sources) in enumerate(self.steps):
             for value in dict.fromkeys(sources):
                 if value.kind == "step" and last_use[value] == index:
                     free.append(place[value])
             if not free:
-                free.append(first_buffer + buffers)
-                buffers += 1
+                free.append(rows)
+                rows += 1
             place[_Value("step", index)] = free.pop()
-            steps.append(Step(function, first, second, place[_Value("step", index)]))
+        place[_ONE] = rows
+        for value in self.coefficients.values():
+            place[value] = rows + 1 + value.index
         return Tape(
             tuple(self.inputs),
             tuple(self.coefficients),
-            buffers,
-            tuple(steps),
-            tuple(register(value) for value in results),
+            rows + 1,
+            tuple(
+                Step(
+                    function,
+                    place[sources[0]],
+                    place[sources[1]] if len(sources) == 2 else None,
+                    place[_Value("step", index)],
+                )
+                for index, (function, sources) in enumerate(self.steps)
+            ),
+            tuple(place[value] for value in basis),
+            weights,
         )

@@ -131,7 +131,7 @@ class Files:
 
     def take(self, name: str) -> None:
         """Open what was dropped or named on the command line, whatever kind of file it is."""
-        from costlab_gui.model.kinds import MODULE, PROFILE, RUN, SESSION, kind_of
+        from costlab_gui.model.kinds import MODULE, PROFILE, RUN, SESSION, TRACE, kind_of
 
         path = Path(name)
         try:
@@ -145,6 +145,10 @@ class Files:
             self.hub.change(_("choose {name}").format(name=path.name), device=str(path.resolve()))
         elif kind == RUN:
             self.hub.asked.emit("import", path)
+        elif kind == TRACE:
+            self.hub.change(page="monitor")
+            self.hub.flush()
+            self.hub.asked.emit("open trace", path)
         elif kind == MODULE:
             self.hub.asked.emit("open own", path)
 

@@ -10,6 +10,7 @@ from costlab.errors import CostLabError
 from costlab_gui.jobs.job_list import JobList
 from costlab_gui.jobs.run_watcher import RunWatcher
 from costlab_gui.model.document import Document
+from costlab_gui.model.jobs import RUNNING
 from costlab_gui.model.messages import Message, Messages
 from costlab_gui.model.monitor import Monitor
 from costlab_gui.model.session import Session
@@ -26,8 +27,8 @@ class Hub(QObject):
         themed: the theme was changed.
         told: a message for the user was added.
         asked: something that a dialog or another page does: ("open own", path or None),
-            ("import", path), ("export plot", path or None), ("copy plot", None), ("fit", None),
-            ("devices", None), ("crosshair", size).
+            ("import", path), ("open trace", path), ("export plot", path or None),
+            ("copy plot", None), ("fit", None), ("devices", None), ("crosshair", size).
         closing: the window closes; threads and children end.
     """
 
@@ -47,7 +48,11 @@ class Hub(QObject):
         self.jobs = JobList(self)
         self.runs = RunWatcher(lambda: document.session, self)
         self.runs.changed.connect(lambda: self.data_changed.emit("runs"))
+        self.closing.connect(self.runs.stop)
+        self.closing.connect(self.jobs.end_all)
         self.monitor = Monitor()
+        self.jobs.changed.connect(self._mind_measuring)
+        self.jobs.ended.connect(self._mind_measuring)
         self._pending: set[str] = set()
         self._drags = 0
         self._timer = QTimer(self)
@@ -85,3 +90,9 @@ class Hub(QObject):
         self._pending |= changed
         if not self._timer.isActive():
             self._timer.start()
+
+    def _mind_measuring(self) -> None:
+        """Watching the devices must not disturb what is measured on them."""
+        self.monitor.memory_only = any(
+            one.job.command.alone and one.job.state == RUNNING for one in self.jobs.active
+        )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -91,6 +91,8 @@ class MainWindow(QMainWindow):
         hub.changed.connect(self._on_changed)
         self._restore()
         self._on_changed(frozenset({"page"}))
+        # The first picture does not wait for the store.
+        QTimer.singleShot(0, self, hub.runs.watch)
 
     def sizeHint(self) -> QSize:
         em = self.fontMetrics().horizontalAdvance("m")

@@ -57,6 +57,7 @@ class MonitorPage(Page):
         self._loader = TraceLoader(self)
         self._loader.loaded.connect(self.show_trace)
         self._loader.failed.connect(self._failed)
+        hub.asked.connect(self._take_asked)
         Watch(hub, self).came.connect(self._show_live)
 
     @property
@@ -150,6 +151,10 @@ class MonitorPage(Page):
     def _failed(self, error: CostLabError) -> None:
         self.bar.say("")
         self.hub.tell(error)
+
+    def _take_asked(self, what: str, path: object) -> None:
+        if what == "open trace" and isinstance(path, Path):
+            self.open_trace(path)
 
     def _ask_trace(self) -> None:
         name, _filter = QFileDialog.getOpenFileName(

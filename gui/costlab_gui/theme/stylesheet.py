@@ -21,6 +21,7 @@ role                  for
 ``chip``              a QLabel: a word in a rounded frame
 ``primary``           a QPushButton: the one main action
 ``quiet``             a QPushButton or QToolButton without a frame until the mouse is over it
+``legend``            a QToolButton that switches a curve on and off
 ``link``              a QPushButton that reads as a link
 ``segment``           a QPushButton of a segmented control
 ``danger``            a QPushButton that ends or throws away
@@ -35,11 +36,11 @@ from dataclasses import asdict
 from string import Template
 from typing import Any
 
-from PySide6.QtGui import QColor, QFont, QFontMetricsF
+from PySide6.QtGui import QFont, QFontMetricsF
 from PySide6.QtWidgets import QWidget
 
 from costlab_gui.theme import fonts
-from costlab_gui.theme.tokens import Theme
+from costlab_gui.theme.tokens import Theme, mixed
 
 SEARCH_PATH = "costlabstyle"
 _STYLE = Template("""
@@ -96,6 +97,12 @@ QPushButton[role="quiet"], QToolButton[role="quiet"] {
 QPushButton[role="quiet"]:hover, QToolButton[role="quiet"]:hover { background: $hover; }
 QToolButton[role="quiet"]:checked { background: $pressed; }
 QPushButton[role="quiet"]:focus, QToolButton[role="quiet"]:focus { border-color: $accent; }
+QToolButton[role="legend"] {
+    background: transparent; border-color: transparent; padding: 0 ${s}px; color: $dim;
+}
+QToolButton[role="legend"]:checked { background: transparent; color: $text; }
+QToolButton[role="legend"]:hover { background: $hover; }
+QToolButton[role="legend"]:focus { border-color: $accent; }
 QPushButton[role="link"] {
     background: transparent; border: 1px solid transparent; color: $accent; padding: 0 2px;
     text-align: left; min-height: 0;
@@ -171,11 +178,11 @@ QSlider::groove:horizontal {
 }
 QSlider::sub-page:horizontal { background: $accent; border-radius: ${groove_round}px; }
 QSlider::handle:horizontal {
-    background: $knob_fill; border: 1px solid $card; width: ${knob}px; height: ${knob}px;
+    background: $knob_fill; border: 1px solid $card; width: ${knob_inner}px;
     margin: -${knob_over}px 0; border-radius: ${knob_round}px;
 }
 QSlider::handle:horizontal:hover { background: $accent; border-color: $knob_fill; }
-QSlider::handle:horizontal:focus { border: 2px solid $accent; }
+QSlider::handle:horizontal:focus { border: 2px solid $accent; width: ${knob_focus}px; }
 QSlider::sub-page:horizontal:disabled, QSlider::handle:horizontal:disabled {
     background: $disabled;
 }
@@ -252,7 +259,7 @@ def stylesheet(theme: Theme, font: QFont) -> str:
     """The style sheet of ``theme``; lengths follow ``font``, the font of the application."""
     metrics = QFontMetricsF(font)
     line = metrics.height()
-    knob = 2 * round(line * 0.42)
+    knob = 2 * round(line * 0.46)
     groove = max(2 * round(line * 0.1), 2)
     bar = max(round(line * 0.6), 8)
     mark = 2 * round(line * 0.44)
@@ -260,12 +267,12 @@ def stylesheet(theme: Theme, font: QFont) -> str:
     values |= {
         "field": theme.window,
         "raised": theme.card,
-        "hover": mixed(theme.card, theme.text, 0.07),
-        "pressed": mixed(theme.card, theme.text, 0.14),
-        "selected": mixed(theme.card, theme.accent, 0.22),
-        "stripe": mixed(theme.card, theme.text, 0.04),
-        "edge": mixed(theme.card, theme.dim, 0.55),
-        "disabled": mixed(theme.card, theme.dim, 0.6),
+        "hover": theme.hover,
+        "pressed": theme.pressed,
+        "selected": theme.selected,
+        "stripe": theme.stripe,
+        "edge": theme.edge,
+        "disabled": theme.disabled,
         "accent_hover": mixed(theme.accent, theme.text, 0.15),
         "knob_fill": theme.text,
         "path": f"{SEARCH_PATH}:{theme.name}",
@@ -283,7 +290,8 @@ def stylesheet(theme: Theme, font: QFont) -> str:
         "mark": mark,
         "tick": round(line * 0.6),
         "round": mark // 2,
-        "knob": knob,
+        "knob_inner": knob - 2,
+        "knob_focus": knob - 4,
         "knob_room": knob + 6,
         "knob_over": (knob - groove) // 2,
         "knob_round": knob // 2,
@@ -293,20 +301,6 @@ def stylesheet(theme: Theme, font: QFont) -> str:
         "bar_round": max((bar - 4) // 2, 1),
     }
     return _STYLE.substitute(values)
-
-
-def mixed(ground: str, over: str, share: float) -> str:
-    """The colour of ``over`` laid on ``ground`` with the opacity ``share`` (0 to 1)."""
-    below, above = QColor(ground), QColor(over)
-    red, green, blue = (
-        round(low + (high - low) * share)
-        for low, high in (
-            (below.red(), above.red()),
-            (below.green(), above.green()),
-            (below.blue(), above.blue()),
-        )
-    )
-    return QColor(red, green, blue).name()
 
 
 def set_role(widget: QWidget, role: str) -> None:

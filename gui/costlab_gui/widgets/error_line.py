@@ -21,6 +21,8 @@ class ErrorLine(QLabel):
     def say(self, error: Exception | str) -> None:
         """Show ``error`` and mark the control; an empty text takes both away."""
         text = str(error)
+        if text == self.text():
+            return
         self.setText(text)
         self.setVisible(bool(text))
         self._control.setAccessibleDescription(text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,8 @@ from costlab.devices.readings import Reading, Sample
 from costlab.devices.recording import Recording
 from costlab_gui.hub import Hub
 from costlab_gui.model.document import Document
+from costlab_gui.model.jobs import Command
+from costlab_gui.model.kinds import TRACE, kind_of
 from costlab_gui.model.monitor import Monitor
 from costlab_gui.model.trace import open_trace
 from costlab_gui.model.workspace import Workspace
@@ -93,6 +96,27 @@ def test_a_trace_is_opened_scrubbed_and_closed(
     assert [one.accessibleName() for one in page.panels[1:]] == list(NAMES)
 
 
+def test_a_trace_that_is_dropped_on_the_window_is_asked_for(
+    page: MonitorPage, trace: Path, qtbot: QtBot
+) -> None:
+    assert kind_of(trace) == TRACE
+    page.hub.asked.emit("open trace", trace)
+    qtbot.waitUntil(lambda: page.trace is not None)
+
+
+def test_while_a_job_measures_memory_alone_is_read(
+    qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits = (sys.executable, "-c", "import sys; sys.stdin.read()")
+    monkeypatch.setattr("costlab_gui.jobs.job_list.this_program", lambda: waits)
+    hub = Hub(Document(), Workspace())
+    job = hub.jobs.start(Command("measure", (), alone=True))
+    assert hub.monitor.memory_only
+    with qtbot.waitSignal(job.ended):
+        job.cancel()
+    assert not hub.monitor.memory_only
+
+
 def test_a_file_that_is_no_trace_is_told(page: MonitorPage, tmp_path: Path, qtbot: QtBot) -> None:
     path = tmp_path / "no.jsonl"
     path.write_text("{}\n")
@@ -126,9 +150,10 @@ def test_a_device_that_hangs_greys_the_page_and_holds_nothing_up(qtbot: QtBot) -
     page.show()
     now_s[0] = 8.0
     qtbot.waitUntil(lambda: page.bar.note.text() == "no answer for 8 s")
-    assert not page.devices_enabled
+    grey = [not page.devices_enabled]
 
     device.answers.set()
     qtbot.waitUntil(lambda: page.bar.note.text().startswith("live"))
-    assert page.devices_enabled
+    grey.append(not page.devices_enabled)
     page.hide()
+    assert grey == [True, False]
