@@ -4,54 +4,33 @@ from __future__ import annotations
 
 import math
 
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtCore import QRectF
+from PySide6.QtWidgets import QLabel, QWidget
 
 from costlab.figures.frame import Frame
 from costlab.figures.roofline_svg import radius
-from costlab.figures.spec import AnyFigure, RooflineSpec
+from costlab.figures.spec import RooflineSpec
 from costlab.i18n import _
 from costlab.units import format_percent, format_value
 from costlab_gui.hub import Hub
 from costlab_gui.model.roofline import Roofline, Row, limiter_text, roofline
-from costlab_gui.pages.page import CURVES_ONLY, Page
+from costlab_gui.pages.figure_page import FigurePage
+from costlab_gui.pages.page import CURVES_ONLY
 from costlab_gui.theme.stylesheet import set_role
-from costlab_gui.widgets.card import Card
-from costlab_gui.widgets.empty_state import EmptyState
-from costlab_gui.widgets.export_buttons import ExportButtons
 from costlab_gui.widgets.number_table import Cell, Column, NumberTable, TableRow
 from costlab_gui.widgets.segmented import SegmentedControl
-from costlab_gui.widgets.svg_figure import SvgFigure
 
 PROGRAMS, OPERATORS = "programs", "operators"
 _NOT_SHOWN = CURVES_ONLY | {"map_over", "map_metric"}
 _NEAR = 28.0  # user units within which the pointer finds a point
 
 
-class RooflinePage(Page):
+class RooflinePage(FigurePage):
     """Figure and table show the same rows; selecting one marks it in both."""
 
     key = "roofline"
 
     def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
-        super().__init__(hub, parent)
-        self._shown = Roofline(None, (), {}, ())
-        self._picked = -1
-        self.choice = SegmentedControl(
-            _("what is placed"), [(PROGRAMS, _("Architectures")), (OPERATORS, _("Operators"))]
-        )
-        self.choice.set_value([PROGRAMS])
-        self.choice.chosen.connect(lambda _keys: self.refresh(frozenset()))
-        self._of = QLabel()
-        set_role(self._of, "dim")
-        self.plot = SvgFigure()
-        self.plot.setAccessibleName(_("roofline"))
-        self.plot.hovered.connect(self._hovered)
-        self.plot.clicked.connect(lambda at: self._pick(self._nearest(at)))
-        self.plot.stepped.connect(self._stepped)
-        self.read_out = QLabel()
-        self.read_out.setWordWrap(True)
-        self.read_out.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         self.table = NumberTable(
             _("numbers of the roofline"),
             [
@@ -67,12 +46,22 @@ class RooflinePage(Page):
                 Column(_("bytes from"), figures=False, hint=_("how the bytes were obtained")),
             ],
         )
+        super().__init__(hub, _("roofline"), self.table, _("NUMBERS"), parent)
+        self._shown = Roofline(None, (), {}, ())
+        self._picked = -1
+        self.choice = SegmentedControl(
+            _("what is placed"), [(PROGRAMS, _("Architectures")), (OPERATORS, _("Operators"))]
+        )
+        self.choice.set_value([PROGRAMS])
+        self.choice.chosen.connect(lambda _keys: self.refresh(frozenset()))
+        self._of = QLabel()
+        set_role(self._of, "dim")
+        self.plot.hovered.connect(self._hovered)
+        self.plot.clicked.connect(lambda at: self._pick(self._nearest(at)))
+        self.plot.stepped.connect(self._stepped)
         self.table.picked.connect(self._pick)
-        self.notes = QLabel()
-        self.notes.setWordWrap(True)
-        set_role(self.notes, "small")
-        self.empty = EmptyState("warning", "")
-        self._build()
+        self.head.addWidget(self.choice)
+        self.head.addWidget(self._of)
 
     @property
     def title(self) -> str:
@@ -87,9 +76,6 @@ class RooflinePage(Page):
     def shown(self) -> Roofline:
         return self._shown
 
-    def figure(self) -> AnyFigure | None:
-        return self._shown.figure
-
     def refresh(self, changed: frozenset[str]) -> None:
         if changed and changed <= _NOT_SHOWN:
             return
@@ -98,12 +84,9 @@ class RooflinePage(Page):
         spec = self._shown.figure
         name = self.hub.workspace.title(session.selected)
         self._of.setText(_("of {name}").format(name=name) if self.operators else "")
-        self._body.setVisible(spec is not None)
-        self.empty.setVisible(spec is None)
+        self.show_figure(spec, " ".join(self._shown.notes))
         if spec is None:
-            self.empty.say(" ".join(self._shown.notes))
             return
-        self.plot.show_figure(spec)
         self.plot.setAccessibleDescription(self.summary())
         self.table.show_rows([_table_row(row) for row in self._shown.rows])
         missing = [
@@ -114,38 +97,9 @@ class RooflinePage(Page):
         self._picked = self.table.selected_row()
         self._tell(self._picked)
 
-    def retheme(self) -> None:
-        self.plot.retheme()
-        self.table.retheme()
-        self.empty.retheme()
-
     def summary(self) -> str:
         """The picture in words."""
         return "; ".join(sentence(row) for row in self._shown.rows)
-
-    def _build(self) -> None:
-        head = QHBoxLayout()
-        head.addWidget(self.choice)
-        head.addWidget(self._of)
-        head.addStretch(1)
-        head.addWidget(ExportButtons(self.export_figure, self.copy_figure))
-        figure, numbers = Card(), Card(_("NUMBERS"))
-        figure.body.addWidget(self.plot, 1)
-        figure.body.addWidget(self.read_out)
-        numbers.body.addWidget(self.table, 1)
-        numbers.body.addWidget(self.notes)
-        self._body = QSplitter(Qt.Orientation.Vertical)
-        self._body.setHandleWidth(8)
-        self._body.setChildrenCollapsible(False)
-        self._body.addWidget(figure)
-        self._body.addWidget(numbers)
-        self._body.setSizes([620, 380])
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(8)
-        layout.addLayout(head)
-        layout.addWidget(self._body, 1)
-        layout.addWidget(self.empty, 1)
 
     def _hovered(self, at: tuple[float, float] | None) -> None:
         found = self._nearest(at) if at is not None else -1
@@ -188,11 +142,11 @@ class RooflinePage(Page):
         spec = self._shown.figure
         if number < 0 or frame is None or spec is None:
             self.read_out.setText(_("Point at a mark, or go through them with the arrow keys."))
-            self.plot.outline(None)
+            self.outline(None)
             return
         row = self._shown.rows[number]
         self.read_out.setText(sentence(row))
-        self.plot.outline(_around(spec, row, frame) if row.intensity > 0 else None)
+        self.outline(_around(spec, row, frame) if row.intensity > 0 else None)
 
 
 def sentence(row: Row) -> str:

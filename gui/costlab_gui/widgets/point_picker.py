@@ -57,9 +57,7 @@ class PointPicker(QWidget):
 
     def sizeHint(self) -> QSize:
         metrics = self.fontMetrics()
-        return QSize(
-            metrics.horizontalAdvance("m") * 30, round(metrics.height() * _HEIGHT_LINES)
-        )
+        return QSize(metrics.horizontalAdvance("m") * 30, round(metrics.height() * _HEIGHT_LINES))
 
     def minimumSizeHint(self) -> QSize:
         return QSize(self.fontMetrics().horizontalAdvance("m") * 12, self.sizeHint().height())
@@ -148,8 +146,9 @@ class PointPicker(QWidget):
         value = math.exp(math.log(low) + share * (math.log(high) - math.log(low)))
         if free:
             return min(max(int(float(f"{value:.2g}")), low), high)
-        power = min(max(round(math.log2(value)), math.ceil(math.log2(low))),
-                    math.floor(math.log2(high)))
+        power = min(
+            max(round(math.log2(value)), math.ceil(math.log2(low))), math.floor(math.log2(high))
+        )
         return min(max(int(2.0**power), 1), high)
 
     def _near(self, x: float) -> int | None:
