@@ -18,6 +18,7 @@ from costlab.calibration.pricing import PricedOp
 from costlab.calibration.records import load_latest, save, staleness
 from costlab.calibration.suite import ROUNDS, Case
 from costlab.calibration.timings import Overheads, TimedCase
+from costlab.calibration.widths import ragged_tables
 from costlab.devices import fingerprint
 from costlab.errors import InputError, MeasurementError
 from costlab.hardware.calibration_record import CalibrationRecord
@@ -111,6 +112,7 @@ class _Heard:
     times_s: dict[int, list[float]] = field(default_factory=dict)
     skipped: dict[int, str] = field(default_factory=dict)
     overheads: list[Overheads] = field(default_factory=list)
+    widths: list[list[list[float]]] = field(default_factory=list)
     torch: str = ""
 
 
@@ -129,6 +131,7 @@ def _fitted(record: CalibrationRecord, suite: Sequence[Case], heard: _Heard) -> 
         bandwidth=bandwidth,
         step_s=overheads.step_s,
         fault_s_per_byte=overheads.fault_s_per_byte,
+        ragged=ragged_tables(heard.widths, overheads.bare_s) if heard.widths else {},
     )
     record = replace(record, launch_s=launch_costs(overheads.programs, record))
     return with_residuals(with_program_state(record, timed), timed)
@@ -199,6 +202,9 @@ def _take(heard: _Heard, message: Mapping[str, Any]) -> None:
         heard.overheads.append(
             Overheads.from_json({key: value for key, value in message.items() if key != "kind"})
         )
+        return
+    if message["kind"] == "widths":
+        heard.widths.append(message["times_s"])
         return
     index = message["index"]
     if message["kind"] == "skipped":

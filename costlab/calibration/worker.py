@@ -1,9 +1,10 @@
 """The child process of a calibration: times every case in rounds and sends what it sees.
 
 ``python -m costlab.calibration.worker`` reads one request on stdin and writes JSON lines: one
-``"overheads"`` per round, ``"case"`` messages (the first of a case with its operators), and
-``"done"``; or ``"rejected"``, an error of CostLab's tree (there is no such device). It ends when
-all rounds are done or the request's seconds are over: a slow machine measures less.
+``"overheads"`` and on a CPU one ``"widths"`` per round, ``"case"`` messages (the first of a case
+with its operators), and ``"done"``; or ``"rejected"``, an error of CostLab's tree (there is no
+such device). It ends when all rounds are done or the request's seconds are over: a slow machine
+measures less.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from costlab.calibration.kernels import Kernel, build
 from costlab.calibration.overheads import measure_overheads
 from costlab.calibration.pricing import price_records
 from costlab.calibration.suite import PASS, ROUNDS, Case
+from costlab.calibration.width_times import width_times
 from costlab.errors import CostLabError, DerivationError
 from costlab.measurement.backend import open_backend
 from costlab.measurement.memory import allocator_peak
@@ -39,6 +41,8 @@ from costlab.trace.tracker import Tracker
 
 # The first round ends here, so that a second one tells how far timings repeat.
 _FIRST_SHARE = 0.75
+# How often each width of the sweeps over widths is timed per round.
+_WIDTH_REPEATS = {"trial": 0, "quickest": 1, "quick": 2, "full": 3}
 _WINDOW_S = {"trial": 0.004, "quickest": 0.006, "quick": 0.015, "full": 0.04}
 
 
@@ -67,6 +71,10 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
             dtype = getattr(torch, request["dtype"])
             overheads = measure_overheads(device, dtype, stopwatch, window_s)
             send({"kind": "overheads", **asdict(overheads)})
+            repeats = _WIDTH_REPEATS[request["level"]]
+            if repeats and device.type == "cpu":
+                times_s = width_times(request["dtype"], stopwatch, repeats)
+                send({"kind": "widths", "times_s": times_s})
         limit = start + _FIRST_SHARE * request["seconds"] if turn == 0 else end
         for index, case in suite if turn % 2 == 0 else reversed(suite):
             if index in skipped:

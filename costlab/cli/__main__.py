@@ -51,6 +51,7 @@ COMMANDS = (
     import_run,
     monitor,
     doctor,
+    gui,
 )
 """The commands in the order in which ``--help`` names them."""
 

@@ -27,7 +27,9 @@ def add_parser(subparsers: Subparsers) -> None:
         "--smoke", nargs="?", const="costlab-smoke.png", metavar="PNG",
         help=_("open, load the example, move a slider, save a picture, leave"),
     )  # fmt: skip
-    parser.add_argument("--theme", choices=("system", "dark", "light"))
+    parser.add_argument(
+        "--theme", choices=("system", "dark", "light"), help=_("of this start (default: as chosen)")
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
             print(_("run {run} in {path}").format(run=name, path=path))
             print(_header())
         results: Iterator[PointResult] = run_sweep(
-            plan, store, name, retry_failed=args.retry_failed, progress=_Clock(progress),
+            plan, store, name, retry_failed=args.retry_failed, progress=_Clock(progress, name),
             cancelled=cancelled, opener=workers.open,
         )  # fmt: skip
         for result in results:
@@ -162,8 +162,9 @@ def drift_text(drift: OrderDrift) -> str:
 class _Clock:
     """Words a sweep's turns with the time that is left, as far as the turns so far tell."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: Progress, run: str) -> None:
         self._progress = progress
+        self._run = run
         self._start = time.monotonic()
 
     def __call__(self, turn: Turn) -> None:
@@ -180,6 +181,7 @@ class _Clock:
             turn=turn.turn,
             turns=turn.turns,
             left_s=left_s,
+            run=self._run,
             target=turn.spec.target,
             sizes=_sizes(turn.spec.sizes),
         )

@@ -18,7 +18,7 @@ from costlab.devices import Environment
 from costlab.errors import InputError
 from costlab.i18n import _
 
-SCHEMA = "costlab.calibrate/1"
+SCHEMA = "costlab.calibrate/2"
 KINDS = (
     "matmul", "attention", "elementwise", "softmax", "norm", "reduction", "copy", "gather",
     "sort", "fft", "convolution", "recurrent",
@@ -63,6 +63,32 @@ class ShapedRate:
     flop_per_s: float
 
 
+# Vectors of today's processors hold a divisor of so many elements.
+PERIOD = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Ragged:
+    """Time at a width over the time that a line through the multiples of ``PERIOD`` has there.
+
+    Attributes:
+        rows: rows of the calls that showed it.
+        near: factors at widths from 1 to ``2 * PERIOD``.
+        far: factors at widths from ``far_width`` on, ``PERIOD`` of them.
+        far_width: a multiple of ``PERIOD``.
+    """
+
+    rows: int
+    near: tuple[float, ...]
+    far: tuple[float, ...]
+    far_width: int
+
+    def __post_init__(self) -> None:
+        right = (len(self.near), len(self.far)) == (2 * PERIOD, PERIOD)
+        if not right or self.far_width % PERIOD or min(*self.near, *self.far) <= 0:
+            raise ValueError("a ragged table needs positive factors at every width of a period")
+
+
 @dataclass(frozen=True, slots=True)
 class Residual:
     """A shape that no rate was taken from: what the record predicts and what was measured.
@@ -89,6 +115,8 @@ class CalibrationRecord:
         shaped: FLOP rates by shape for "matmul", "attention", "attention_causal" (in *dense*
             FLOP, so a kernel that skips masked pairs shows a higher rate), "attention_backward",
             "convolution", "recurrent" and "recurrent_backward".
+        ragged: what widths that do not fill vectors cost, by name of ``shaped`` ("attention" serves
+            "attention_causal" too), for several numbers of rows.
         bandwidth: bytes per second over the bytes one call addresses (its working set; the
             breakpoints lie around the cache sizes), by kind and by operator packet ("aten.exp").
         launch_s: cost of a call that does nothing, by phase of ``PHASES``: "forward" (no_grad),
@@ -124,6 +152,7 @@ class CalibrationRecord:
     cold_share: float = 0.0
     program_factor: float = 1.0
     matrix_factor: float = 1.0
+    ragged: Mapping[str, tuple[Ragged, ...]] = field(default_factory=dict)
 
     @property
     def identity(self) -> tuple[str, str, int, str, tuple[tuple[str, str], ...]]:
@@ -165,6 +194,13 @@ class CalibrationRecord:
         fields["bandwidth"] = {
             name: Curve(tuple((size, rate) for size, rate in curve["points"]))
             for name, curve in fields["bandwidth"].items()
+        }
+        fields["ragged"] = {
+            name: tuple(
+                Ragged(**{**table, "near": tuple(table["near"]), "far": tuple(table["far"])})
+                for table in tables
+            )
+            for name, tables in fields["ragged"].items()
         }
         fields["residuals"] = tuple(Residual(**residual) for residual in fields["residuals"])
         fields["notes"] = tuple(fields["notes"])

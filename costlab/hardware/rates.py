@@ -12,8 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from costlab.hardware.calibration_record import CalibrationRecord, Curve
+from costlab.hardware.calibration_record import CalibrationRecord, Curve, ShapedRate
 from costlab.hardware.profile import DeviceProfile
+from costlab.hardware.ragged import RaggedTable
 from costlab.hardware.surface import Surface
 
 Array = NDArray[np.float64]
@@ -51,11 +52,36 @@ class CalibratedRates:
         if len(shape) != len(rates[0].shape):
             return self.record.peak_flop_per_s if name == "matmul" else None
         key = name if self.record.shaped.get(name) else name.partition("_")[0]
-        return self._surfaces[key].at(shape)
+        ragged = self._ragged.get(key)
+        smooth = self._surfaces[key].at(shape)
+        return smooth if ragged is None else smooth / ragged.factor(shape)
 
     @cached_property
     def _surfaces(self) -> dict[str, Surface]:
-        return {name: Surface.through(rates) for name, rates in self.record.shaped.items() if rates}
+        """Through the rates as they would be if every width filled the vectors."""
+        return {
+            name: Surface.through([self._smooth(name, rate) for rate in rates])
+            for name, rates in self.record.shaped.items()
+            if rates
+        }
+
+    def _smooth(self, name: str, rate: ShapedRate) -> ShapedRate:
+        ragged = self._ragged.get(name)
+        if ragged is None:
+            return rate
+        return ShapedRate(rate.shape, rate.flop_per_s * float(ragged.factor(rate.shape)))
+
+    @cached_property
+    def _ragged(self) -> dict[str, RaggedTable]:
+        found = {}
+        for name in self.record.shaped:
+            measured = self.record.ragged.get(name)
+            if measured is None and not name.endswith("_backward"):
+                measured = self.record.ragged.get(name.partition("_")[0])
+            table = RaggedTable.of(name, measured or ())
+            if table is not None:
+                found[name] = table
+        return found
 
     def has_shapes(self, kind: str) -> bool:
         return kind in self.record.shaped

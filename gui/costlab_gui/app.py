@@ -30,7 +30,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--smoke", nargs="?", const=Path("costlab-smoke.png"), type=Path, metavar="PNG",
         help=_("open, load the example, move a slider, save a picture, leave"),
     )  # fmt: skip
-    parser.add_argument("--theme", choices=("system", "dark", "light"))
+    parser.add_argument(
+        "--theme", choices=("system", "dark", "light"), help=_("of this start (default: as chosen)")
+    )
     args = parser.parse_args(argv)
     reason = missing()
     if reason is not None:

@@ -48,6 +48,8 @@ class Hub(QObject):
         self.jobs = JobList(self)
         self.runs = RunWatcher(lambda: document.session, self)
         self.runs.changed.connect(lambda: self.data_changed.emit("runs"))
+        self.closing.connect(self.runs.stop)
+        self.closing.connect(self.jobs.end_all)
         self.monitor = Monitor()
         self.jobs.changed.connect(self._mind_measuring)
         self.jobs.ended.connect(self._mind_measuring)

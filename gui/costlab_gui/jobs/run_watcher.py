@@ -31,6 +31,7 @@ class RunWatcher(QObject):
         self.runs = Runs()
         self._session = session
         self._looked = False
+        self._also: tuple[str, ...] = ()
         self._timer = QTimer(self)
         self._timer.setInterval(_EVERY_MS)
         self._timer.timeout.connect(self.look)
@@ -48,7 +49,7 @@ class RunWatcher(QObject):
         self._looked = True
         session = self._session()
         path = Path(session.store).expanduser() if session.store else None
-        changed = self.runs.look(path, session.runs)
+        changed = self.runs.look(path, session.runs, self._also)
         if not self.runs.complete:
             QTimer.singleShot(0, self, self.look)
         if changed:
@@ -70,6 +71,12 @@ class RunWatcher(QObject):
         """Points of the session's runs, or of one of them; see ``model.runs.Runs.points``."""
         self._look_once()
         return self.runs.points(run)
+
+    def read_also(self, run: str) -> None:
+        """Read the points of one more run, which need not be one of the session's."""
+        if self._also != (run,):
+            self._also = (run,)
+            self.look()
 
     def _look_once(self) -> None:
         if not self._looked:

@@ -137,26 +137,34 @@ def view(place: Place, quantity: str, scope: str = "layer") -> View:
 
 
 def expression(place: Place, quantity: str, scope: str) -> tuple[Expr | None, str]:
-    """The formula to show and, without one, why not.
-
-    It is the main class's where that gives the same for the sizes which the class that holds fixes
-    (one sequence): then it is the formula that people know.
-    """
-    found = place.cost_class.cost.get(quantity)
+    """The formula to show and, without one, why not."""
+    found = shown_class(place, quantity, scope).cost.get(quantity)
     if found is None:
         return None, _("not derived")
     expr = found.expr if scope == "layer" else found.core
-    if expr is None:
-        return None, (found.reason if scope == "layer" else "") or _(
-            "not taken apart, or the module has no part named core"
-        )
-    main = place.derivation.classes[0].cost.get(quantity)
-    general = None if main is None else main.expr if scope == "layer" else main.core
-    if general is not None and place.index:
-        fixed = _fixed(place.cost_class)
-        if fixed and _at(general, fixed, place) == _at(expr, fixed, place):
-            return general, ""
-    return expr, ""
+    if expr is not None:
+        return expr, ""
+    reason = found.reason if scope == "layer" else ""
+    return None, reason or _("not taken apart, or the module has no part named core")
+
+
+def shown_class(place: Place, quantity: str, scope: str) -> CostClass:
+    """The class whose formula is shown at a place: the one that holds.
+
+    But the main one where that gives the same for the sizes which the class that holds fixes
+    (one sequence): then it is the formula that people know.
+    """
+    holds, main = place.cost_class, place.derivation.classes[0]
+    own, general = _of(holds, quantity, scope), _of(main, quantity, scope)
+    fixed = _fixed(holds)
+    if own is None or general is None or not fixed or holds is main:
+        return holds
+    return main if _at(general, fixed, place) == _at(own, fixed, place) else holds
+
+
+def _of(item: CostClass, quantity: str, scope: str) -> Expr | None:
+    found = item.cost.get(quantity)
+    return None if found is None else found.expr if scope == "layer" else found.core
 
 
 def _fixed(item: CostClass) -> dict[str, int]:
@@ -253,10 +261,12 @@ def seconds_of(groups: Sequence[GroupTime]) -> float:
 def operator_title(op: str) -> str:
     """What people call an operator: "softmax" for ``aten._softmax.default``."""
     name = op.split(".")[1] if "." in op else op
+    in_place = name.endswith("_")
     name = name.strip("_")
     if "scaled_dot_product" in name or name.startswith("flash_attention"):
         return _("attention backward") if "backward" in name else _("attention")
-    return name.replace("_", " ")
+    title = name.replace("_", " ")
+    return _("{name} in place").format(name=title) if in_place else title
 
 
 def _calls(groups: Sequence[GroupTime]) -> Expr:

@@ -12,7 +12,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from costlab import __version__
@@ -49,13 +49,14 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far the child says it is; None where it did not say."""
+    """How far the child says it is; None where it did not say. ``facts`` is the whole line."""
 
     text: str = ""
     done: int | None = None
     points: int | None = None
     share: float | None = None
     left_s: float | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def from_json(cls, line: Mapping[str, Any]) -> Progress:
@@ -63,7 +64,9 @@ class Progress:
         share = line.get("share")
         if share is None and line.get("turns"):
             share = line["turn"] / line["turns"]
-        return cls(line["text"], line.get("done"), line.get("points"), share, line.get("left_s"))
+        return cls(
+            line["text"], line.get("done"), line.get("points"), share, line.get("left_s"), line
+        )  # fmt: skip
 
 
 class Job:
@@ -98,6 +101,11 @@ class Job:
         if self._began_s is None:
             return 0.0
         return (self._ended_s if self._ended_s is not None else self._clock()) - self._began_s
+
+    @property
+    def share(self) -> float | None:
+        """How much is done, from 0 to 1; None if nobody knows."""
+        return self.progress.share
 
     @property
     def left_s(self) -> float | None:

@@ -93,12 +93,18 @@ class Runs:
         self._wanted: tuple[str, ...] = ()
         self.complete = True
 
-    def look(self, path: Path | None = None, wanted: Sequence[str] = (LATEST,)) -> bool:
+    def look(
+        self,
+        path: Path | None = None,
+        wanted: Sequence[str] = (LATEST,),
+        also: Sequence[str] = (),
+    ) -> bool:
         """Read what is new; returns whether anything is.
 
         Args:
             path: file of runs; None is the default one.
             wanted: runs whose points are read, by name; "latest" is the run begun last.
+            also: runs whose points are read, but only given when they are named.
         """
         try:
             path = path or default_store()
@@ -108,13 +114,13 @@ class Runs:
             self._forget(path)
         files = _state(path)
         running = any(line.running for line in self.lines)
-        seen = (files, tuple(wanted))
+        seen = (files, tuple(wanted), tuple(also))
         # Whether a process lives is not written in the file.
         if seen == self._seen and not running and not self.problem and self.complete:
             return False
         before = (self.lines, self._marks, self._wanted, self.problem, len(self._points))
         try:
-            self._read(path, wanted, exists=files[0] is not None)
+            self._read(path, wanted, also, exists=files[0] is not None)
         except StoreError as error:
             return self._set_problem(str(error))
         self.problem = ""
@@ -135,7 +141,14 @@ class Runs:
         rows = (number for name in names for number in self._rows.get(name, ()))
         return tuple(self._points[number] for number in rows if number in self._points)
 
-    def _read(self, path: Path, wanted: Sequence[str], *, exists: bool) -> None:
+    def plan(self, run: str) -> tuple[Point, ...]:
+        """The points that were planned for a run, as ``costlab runs --json`` gives them."""
+        line = self.line(run)
+        return tuple(self._fixed[line.run].plan.get("points", ())) if line is not None else ()
+
+    def _read(
+        self, path: Path, wanted: Sequence[str], also: Sequence[str], *, exists: bool
+    ) -> None:
         if not exists:
             self.lines, self._marks, self._wanted = (), {}, ()
             return
@@ -158,7 +171,7 @@ class Runs:
             self._wanted = self._names(wanted)
             missing = [
                 number
-                for name in self._wanted
+                for name in dict.fromkeys((*self._wanted, *self._names(also)))
                 for number in self._rows.get(name, ())
                 if number not in self._points
             ]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
+from itertools import pairwise
 
 from costlab.algebra import Atom, Expr, Func, Monomial, Number
 from costlab.errors import AlgebraError
@@ -184,8 +185,17 @@ def _text(above: list[str], below: list[str]) -> str:
 
 
 def _latex(above: list[str], below: list[str]) -> str:
-    line = " ".join(above)
-    return rf"\frac{{{line}}}{{{' '.join(below)}}}" if below else line
+    line = _spaced(above)
+    return rf"\frac{{{line}}}{{{_spaced(below)}}}" if below else line
+
+
+def _spaced(factors: list[str]) -> str:
+    """Factors side by side; words and functions stand off, letters do not."""
+    text = factors[0]
+    for before, factor in pairwise(factors):
+        thin = "\\" in before or "\\" in factor
+        text += (r"\, " if thin else " ") + factor
+    return text
 
 
 def _text_power(atom: Atom, power: int) -> str:

@@ -153,9 +153,8 @@ class Workspace:
             NotDerived: if it is an opened module that nobody derived for this setting yet.
             CostLabError: if there are none, or the derivation failed.
         """
-        backend = self.backend(setting)
         if target not in registry.names():
-            key = Key(target, setting.mode, setting.dtype, backend, _flags(setting.options))
+            key = self.key(target, setting)
             found = self._own.get(key)
             if found is None:
                 raise NotDerived(key)
@@ -168,12 +167,26 @@ class Workspace:
             for name, value in setting.options.items()
             if value and value in spec.options.get(name, ())
         }
+        backend = self.backend(setting)
         key = Key(target, setting.mode, setting.dtype, backend, _flags(options))
         if key not in self._committed:
             self._committed[key] = formulas.load(
                 target, setting.mode, setting.dtype, backend, options
             )
         return self._committed[key]
+
+    def key(self, target: str, setting: Setting) -> Key:
+        """What the formulas of an opened module are known by."""
+        flags = _flags(setting.options)
+        return Key(target, setting.mode, setting.dtype, self.backend(setting), flags)
+
+    def has(self, key: Key) -> bool:
+        """Whether the formulas of an opened module are here, or why there are none."""
+        return key in self._own
+
+    def forget(self, target: str) -> None:
+        """Drop all formulas of an opened module: its file has changed."""
+        self._own = {key: found for key, found in self._own.items() if key.target != target}
 
     def put(self, key: Key, found: Derivation | CostLabError) -> None:
         """Keep the formulas of an opened module, or why there are none."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from costlab_gui.theme.stylesheet import set_role
+from costlab_gui.widgets.elided_label import ElidedLabel
 
 MARGIN, GAP = 12, 8
 
@@ -15,12 +16,11 @@ class Card(QFrame):
     def __init__(self, title: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         set_role(self, "card")
-        self._title = QLabel()
+        self._title = ElidedLabel()
         set_role(self._title, "section")
         self.header = QHBoxLayout()
         self.header.setSpacing(GAP)
-        self.header.addWidget(self._title)
-        self.header.addStretch(1)
+        self.header.addWidget(self._title, 1)
         self.body = QVBoxLayout()
         self.body.setSpacing(GAP)
         layout = QVBoxLayout(self)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import re
-from collections import OrderedDict
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import cache
 
-from PySide6.QtCore import QByteArray, QObject, QRectF, Qt, Signal
+from PySide6.QtCore import QByteArray, QRectF
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
+
+from costlab_gui.widgets.background import Background
 
 _KEPT = 4000
 _BOX = re.compile(r'viewBox="([-\d.]+) ([-\d.]+) ([-\d.]+) ([-\d.]+)"')
@@ -41,50 +42,21 @@ class Picture:
         return self.height - self.ascent
 
 
-class MathRenderer(QObject):
-    """A cache of pictures in front of the thread that draws.
-
-    Signals:
-        drawn: a :class:`Wanted` whose answer has come.
-    """
-
-    drawn = Signal(object)
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._known: OrderedDict[Wanted, Picture | None] = OrderedDict()
-        self._asked: set[Wanted] = set()
-        self._thread = ThreadPoolExecutor(1)
-        self.drawn.connect(self._asked.discard, Qt.ConnectionType.DirectConnection)
-
-    def known(self, wanted: Wanted) -> bool:
-        """Whether :meth:`picture` has an answer; asks for one where it has none."""
-        if wanted in self._known:
-            self._known.move_to_end(wanted)
-            return True
-        if wanted not in self._asked:
-            self._asked.add(wanted)
-            self._thread.submit(self._work, wanted)
-        return False
-
-    def picture(self, wanted: Wanted) -> Picture | None:
-        """The picture; None where it is not drawn yet or cannot be drawn."""
-        return self._known.get(wanted)
-
-    def _work(self, wanted: Wanted) -> None:
-        self._known[wanted] = draw(wanted)
-        while len(self._known) > _KEPT:
-            self._known.popitem(last=False)
-        try:
-            self.drawn.emit(wanted)
-        except RuntimeError:  # the application has ended meanwhile
-            return
-
-
 @cache
-def renderer() -> MathRenderer:
-    """The one renderer of the process."""
-    return MathRenderer()
+def renderer() -> Background:
+    """The one cache of pictures of the process; its keys are :class:`Wanted`."""
+    return Background(_KEPT)
+
+
+def known(wanted: Wanted) -> bool:
+    """Whether it was drawn (or cannot be); has it drawn where not."""
+    return renderer().known(wanted, lambda: draw(wanted))
+
+
+def picture(wanted: Wanted) -> Picture | None:
+    """The picture; None where it is not drawn yet or cannot be drawn."""
+    found: Picture | None = renderer().answer(wanted)
+    return found
 
 
 def draw(wanted: Wanted) -> Picture | None:
@@ -93,29 +65,39 @@ def draw(wanted: Wanted) -> Picture | None:
     box = _BOX.search(svg) if svg else None
     if svg is None or box is None:
         return None
-    left, top, width, height = (float(number) for number in box.groups())
+    left, top, width, height = (float(number) * wanted.ratio for number in box.groups())
+    # Whole device pixels around the origin, so that lines stay sharp wherever it is put.
+    west, north = math.floor(left), math.floor(top)
     image = QImage(
-        max(round(width * wanted.ratio), 1),
-        max(round(height * wanted.ratio), 1),
+        math.ceil(left + width) - west,
+        math.ceil(top + height) - north,
         QImage.Format.Format_ARGB32_Premultiplied,
     )
     image.fill(0)
     painter = QPainter(image)
-    QSvgRenderer(QByteArray(svg.encode())).render(painter, QRectF(image.rect()))
+    area = QRectF(left - west, top - north, width, height)
+    QSvgRenderer(QByteArray(svg.encode())).render(painter, area)
     painter.end()
     image.setDevicePixelRatio(wanted.ratio)
-    return Picture(image, left, -top, width, height)
+    return Picture(
+        image,
+        left=west / wanted.ratio,
+        ascent=-north / wanted.ratio,
+        width=image.width() / wanted.ratio,
+        height=image.height() / wanted.ratio,
+    )
 
 
 def to_svg(latex: str, colour: str, size: float) -> str | None:
     """SVG text with its base line at 0; None where it cannot be made."""
     try:
-        import ziamath
+        from ziamath import zmath
+        from ziamath.config import config
     except ImportError:
         return None
     # QtSvg draws nothing of what SVG 2 allows.
-    ziamath.config.svg2 = False
+    config.svg2 = False
     try:
-        return str(ziamath.Latex(latex, size=size, color=colour).svg())
+        return str(zmath.Latex(latex, size=size, color=colour).svg())
     except Exception:  # whatever the parser raises: the text stands in
         return None

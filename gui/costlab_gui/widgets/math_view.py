@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import QEvent, QPointF, QRectF, QSize
+from PySide6.QtCore import QEvent, QPointF, QSize
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from costlab_gui.model.pieces import Piece
 from costlab_gui.theme import fonts
 from costlab_gui.theme.tokens import current
-from costlab_gui.widgets.math_render import Picture, Wanted, renderer
+from costlab_gui.widgets.math_render import Picture, Wanted, known, picture, renderer
 from costlab_gui.widgets.term_colours import term_colour
 
 _LEADING = 0.45
@@ -57,7 +57,7 @@ class MathView(QWidget):
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        renderer().drawn.connect(self._drawn)
+        renderer().came.connect(self._drawn)
 
     def show_pieces(self, pieces: Sequence[Piece], text: str = "") -> None:
         """Show a formula; ``text`` is what it says in words."""
@@ -99,18 +99,18 @@ class MathView(QWidget):
         layout = self._lay_out(self.width())
         painter = QPainter(self)
         painter.setFont(self._text_font())
-        theme = current()
+        theme, ratio = current(), self.devicePixelRatioF()
         for placed in layout.placed:
             base = layout.bases[placed.line]
-            picture = placed.picture
-            if picture is None:
+            drawn = placed.picture
+            if drawn is None:
                 painter.setPen(QColor(term_colour(theme, placed.piece.colour)))
                 painter.drawText(QPointF(placed.x, base), placed.piece.text)
             else:
-                area = QRectF(
-                    placed.x + picture.left, base - picture.ascent, picture.width, picture.height
-                )
-                painter.drawImage(area, picture.image)
+                # At whole device pixels, where the picture was drawn for.
+                x = round((placed.x + drawn.left) * ratio) / ratio
+                y = round((base - drawn.ascent) * ratio) / ratio
+                painter.drawImage(QPointF(x, y), drawn.image)
         painter.end()
 
     def _take(self) -> None:
@@ -127,7 +127,8 @@ class MathView(QWidget):
 
     def _all_known(self) -> bool:
         # All are asked for, not only up to the first that is missing.
-        return all([renderer().known(self._ask(piece)) for piece in self._wanted])
+        found = [known(self._ask(piece)) for piece in self._wanted]
+        return all(found)
 
     def _ask(self, piece: Piece) -> Wanted:
         colour = term_colour(current(), piece.colour)
@@ -159,9 +160,9 @@ class MathView(QWidget):
             if rows[-1] and x + space + length > width:
                 rows.append([])
                 x, space = 0.0, 0.0
-            for at, (piece, (picture, own)) in enumerate(zip(unit, sizes, strict=True)):
+            for at, (piece, (drawn, own)) in enumerate(zip(unit, sizes, strict=True)):
                 x += space if at == 0 else piece.space * em
-                rows[-1].append(_Placed(piece, x, len(rows) - 1, picture, own))
+                rows[-1].append(_Placed(piece, x, len(rows) - 1, drawn, own))
                 x += own
         bases, height = [], 0.0
         for row in rows:
@@ -174,10 +175,10 @@ class MathView(QWidget):
         )
 
     def _size(self, piece: Piece, metrics: QFontMetricsF) -> tuple[Picture | None, float]:
-        picture = renderer().picture(self._ask(piece))
-        if picture is None:
+        drawn = picture(self._ask(piece))
+        if drawn is None:
             return None, metrics.horizontalAdvance(piece.text)
-        return picture, picture.left + picture.width
+        return drawn, drawn.left + drawn.width
 
 
 def _units(pieces: Sequence[Piece]) -> list[list[Piece]]:

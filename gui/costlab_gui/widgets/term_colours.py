@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from costlab_gui.theme.stylesheet import mixed
-from costlab_gui.theme.tokens import Theme
+from costlab_gui.theme.tokens import Theme, mixed
 
 _CURVES = (0, 2, 4, 1, 5, 6)
 

@@ -187,6 +187,7 @@ def test_controls_are_those_of_the_chosen_programs_in_tab_order(qtbot: QtBot, ma
     panel.hub.flush()
 
     assert panel.head_size.isVisible()
+    qtbot.waitUntil(panel.control("w").isVisible)
     panel.control("n").slider.setFocus()
     passed = []
     for _stop in range(6):

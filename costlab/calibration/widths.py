@@ -1,0 +1,90 @@
+"""Which widths a calibration times to see what those cost that do not fill vectors. No torch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from costlab.hardware.calibration_record import PERIOD, Ragged
+
+# A kernel's own work is taken to be at least this share of its time, however short it is.
+_LEAST_WORK = 0.2
+# A width that fills no vectors is not much quicker than the line through those that do.
+_LEAST_FACTOR = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class WidthSweep:
+    """One kernel at many widths, all else equal.
+
+    Attributes:
+        name: of the rates that it explains.
+        kernel: the builder in ``kernels``.
+        rows: rows of its calls.
+        shape: dimensions, with None for the width.
+        far_width: where widths begin that are so large that only what stays is seen.
+    """
+
+    name: str
+    kernel: str
+    rows: int
+    shape: tuple[int | None, ...]
+    far_width: int
+
+    def widths(self) -> tuple[int, ...]:
+        """Each width of two periods, and of one far off with its end."""
+        far = range(self.far_width, self.far_width + PERIOD + 1)
+        return (*range(1, 2 * PERIOD + 1), *far)
+
+    def at(self, width: int) -> tuple[int, ...]:
+        return tuple(width if size is None else size for size in self.shape)
+
+
+SWEEPS = (
+    WidthSweep("matmul", "matmul", 2, (1, 2, 512, None), 240),
+    WidthSweep("matmul", "matmul", 8, (1, 8, 256, None), 240),
+    WidthSweep("matmul", "matmul", 64, (1, 64, 128, None), 240),
+    WidthSweep("matmul", "matmul", 512, (1, 512, 64, None), 240),
+    WidthSweep("attention", "attention", 1, (16, 1, 256, None), 48),
+    WidthSweep("attention", "attention", 160, (4, 160, 160, None), 48),
+    WidthSweep("attention_backward", "attention_backward", 120, (4, 120, 120, None), 48),
+    WidthSweep("recurrent", "lstm", 8, (8, 12, None, None), 48),
+    WidthSweep("recurrent_backward", "lstm_backward", 8, (8, 12, None, None), 48),
+)
+
+
+def ragged_tables(
+    rounds: Sequence[Sequence[Sequence[float]]], bare_s: float
+) -> Mapping[str, tuple[Ragged, ...]]:
+    """Factors by name of the rates.
+
+    Args:
+        rounds: seconds by round, sweep of ``SWEEPS`` and width of ``WidthSweep.widths``. The
+            least over the rounds counts: widths are compared with each other, and nothing makes
+            one of them quicker than it is.
+        bare_s: cost of one call of an operator without work.
+    """
+    found: dict[str, tuple[Ragged, ...]] = {}
+    for sweep, *times in zip(SWEEPS, *rounds, strict=True):
+        least = [min(same) for same in zip(*times, strict=True)]
+        work = [max(time_s - bare_s, _LEAST_WORK * time_s) for time_s in least]
+        found[sweep.name] = (*found.get(sweep.name, ()), _ragged(sweep, work))
+    return found
+
+
+def _ragged(sweep: WidthSweep, work_s: Sequence[float]) -> Ragged:
+    near_s, far_s = work_s[: 2 * PERIOD], work_s[2 * PERIOD :]
+    one, two = near_s[PERIOD - 1], near_s[2 * PERIOD - 1]
+    # Between a constant time and one in proportion to the width.
+    slope = min(max(two - one, 0.0), one) / PERIOD
+    # Of two widths one may be slow for another reason: powers of two share lines of a cache.
+    column_s = min(far_s[0] / sweep.far_width, far_s[PERIOD] / (sweep.far_width + PERIOD))
+    near = [time_s / (one + slope * (width - PERIOD)) for width, time_s in enumerate(near_s, 1)]
+    far = [time_s / (column_s * (sweep.far_width + tail)) for tail, time_s in enumerate(far_s)]
+    near[PERIOD - 1] = near[2 * PERIOD - 1] = far[0] = 1.0
+    return Ragged(
+        rows=sweep.rows,
+        near=tuple(max(factor, _LEAST_FACTOR) for factor in near),
+        far=tuple(max(factor, _LEAST_FACTOR) for factor in far[:PERIOD]),
+        far_width=sweep.far_width,
+    )
