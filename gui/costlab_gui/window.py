@@ -28,6 +28,7 @@ from costlab_gui.widgets.formula_card import FormulaCard
 from costlab_gui.widgets.landmarks_card import LandmarksCard
 from costlab_gui.widgets.lost_bar import LostBar
 from costlab_gui.widgets.machine_card import MachineCard
+from costlab_gui.widgets.own_modules import OwnModules
 from costlab_gui.widgets.sizes_panel import SizesPanel
 from costlab_gui.widgets.status_line import StatusLine
 from costlab_gui.widgets.top_bar import TopBar
@@ -84,6 +85,7 @@ class MainWindow(QMainWindow):
         rows.addWidget(self.status)
         self.setCentralWidget(body)
         self.commands = Actions(self)
+        self.own = OwnModules(hub, self.add_bar, self)
         self.top_bar.undo_asked.connect(hub.document.undo)
         self.top_bar.report_asked.connect(self.files.write_report)
         self.top_bar.measure_asked.connect(lambda: self.open_page("measure"))
@@ -119,7 +121,11 @@ class MainWindow(QMainWindow):
         for item in lost():
             bar = LostBar(item)
             bar.accepted.connect(self.files.recover)
-            self._rows.insertWidget(1, bar)
+            self.add_bar(bar)
+
+    def add_bar(self, bar: QWidget) -> None:
+        """Put a question over the columns."""
+        self._rows.insertWidget(1, bar)
 
     def toggle_column(self, column: QWidget) -> None:
         """Fold a side column away, or show it again."""
