@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from costlab.algebra.expr import Expr
 from costlab.errors import SizeError
 from costlab.formulas.record import Derivation
 from costlab.i18n import _
@@ -41,7 +42,14 @@ def own_sizes(derivation: Derivation, sizes: Mapping[str, int], over: str) -> di
 
 def any_size(derivation: Derivation, sizes: Mapping[str, int], over: str) -> int:
     """A value of ``over`` with which the auxiliary symbols are integers."""
+    if any(_divides(expr, over) for expr in derivation.auxiliary.values()):
+        return 1
     return math.lcm(*(v for k, v in {**derivation.defaults, **sizes}.items() if k != over), 1)
+
+
+def _divides(expr: Expr, over: str) -> bool:
+    """Whether ``over`` stands below the line: then 1 divides everything."""
+    return any(name == over and power < 0 for monomial in expr.terms for name, power in monomial)
 
 
 def lattice_step(derivation: Derivation, over: str, sizes: Mapping[str, int]) -> int:

@@ -261,10 +261,12 @@ def seconds_of(groups: Sequence[GroupTime]) -> float:
 def operator_title(op: str) -> str:
     """What people call an operator: "softmax" for ``aten._softmax.default``."""
     name = op.split(".")[1] if "." in op else op
+    in_place = name.endswith("_")
     name = name.strip("_")
     if "scaled_dot_product" in name or name.startswith("flash_attention"):
         return _("attention backward") if "backward" in name else _("attention")
-    return name.replace("_", " ")
+    title = name.replace("_", " ")
+    return _("{name} in place").format(name=title) if in_place else title
 
 
 def _calls(groups: Sequence[GroupTime]) -> Expr:

@@ -13,6 +13,7 @@ from costlab.formulas.plain import formula
 from costlab.formulas.simplify import pretty
 from costlab.i18n import _
 from costlab.units import UNITS
+from costlab_gui.model.breakdown import peak_moment
 from costlab_gui.model.formula import View, expression, quantity_title
 from costlab_gui.model.terms import Evaluator, exact, split, symbol_text
 
@@ -84,7 +85,9 @@ def caption(view: View) -> str:
     """What a reader must know beside the picture: of which candidates it is one."""
     if len(view.exprs) < 2 or is_whole(view):
         return ""
-    return _("the largest of {count} moments").format(count=len(view.exprs))
+    text = _("the largest of {count} moments").format(count=len(view.exprs))
+    moment = peak_moment(view.place) if view.quantity == "peak_bytes" else ""
+    return f"{text}: {moment}" if moment else text
 
 
 def where(view: View) -> tuple[str, ...]:

@@ -21,6 +21,7 @@ role                  for
 ``chip``              a QLabel: a word in a rounded frame
 ``primary``           a QPushButton: the one main action
 ``quiet``             a QPushButton or QToolButton without a frame until the mouse is over it
+``legend``            a QToolButton that switches a curve on and off
 ``link``              a QPushButton that reads as a link
 ``segment``           a QPushButton of a segmented control
 ``danger``            a QPushButton that ends or throws away
@@ -96,6 +97,12 @@ QPushButton[role="quiet"], QToolButton[role="quiet"] {
 QPushButton[role="quiet"]:hover, QToolButton[role="quiet"]:hover { background: $hover; }
 QToolButton[role="quiet"]:checked { background: $pressed; }
 QPushButton[role="quiet"]:focus, QToolButton[role="quiet"]:focus { border-color: $accent; }
+QToolButton[role="legend"] {
+    background: transparent; border-color: transparent; padding: 0 ${s}px; color: $dim;
+}
+QToolButton[role="legend"]:checked { background: transparent; color: $text; }
+QToolButton[role="legend"]:hover { background: $hover; }
+QToolButton[role="legend"]:focus { border-color: $accent; }
 QPushButton[role="link"] {
     background: transparent; border: 1px solid transparent; color: $accent; padding: 0 2px;
     text-align: left; min-height: 0;
