@@ -12,6 +12,7 @@ from costlab.errors import CostLabError
 from costlab.i18n import _
 from costlab_gui.hub import Hub
 from costlab_gui.model import first_run
+from costlab_gui.model.jobs import Command
 from costlab_gui.model.messages import WARNING, Message
 from costlab_gui.model.recovery import Autosave, Recovered, discard
 from costlab_gui.model.session import Session
@@ -106,7 +107,6 @@ class Files:
     def write_report(self, path: Path | None = None) -> None:
         """Write the report of what is shown, asking for the file unless it is given."""
         from costlab_gui.model.report import write_report
-        from costlab_gui.model.runs import shown_points
 
         if path is None:
             path = self._ask_save(
@@ -118,11 +118,22 @@ class Files:
             return
         session, workspace = self.hub.session, self.hub.workspace
         try:
-            write_report(session, workspace, shown_points(session), path)
+            write_report(session, workspace, self.hub.runs.points(), path)
         except CostLabError as error:
             self.hub.tell(error)
             return
         self.hub.tell(_("wrote {path}").format(path=path))
+
+    def import_runs(self, path: Path | None = None) -> None:
+        """Import measurements from a file, asking for it unless it is given."""
+        if path is None:
+            path = self._ask_open(
+                _("Import measurements"), _("Measurements (*.json *.jsonl *.sqlite)")
+            )
+        if path is not None:
+            store = ("--store", self.hub.session.store) if self.hub.session.store else ()
+            title = _("Importing {name}").format(name=path.name)
+            self.hub.jobs.start(Command(title, ("import", str(path), *store)))
 
     def recover(self, item: Recovered) -> None:
         """Go on with a session that a crash interrupted."""
