@@ -12,8 +12,9 @@ from importlib import metadata
 from typing import Any
 
 import costlab
-from costlab.calibration.fit import launch_costs, tables, with_program_state, with_residuals
+from costlab.calibration.fit import tables, with_program_state, with_residuals
 from costlab.calibration.gpu_suite import device_cases
+from costlab.calibration.launches import launch_costs
 from costlab.calibration.pricing import PricedOp
 from costlab.calibration.records import load_latest, save, staleness
 from costlab.calibration.suite import ROUNDS, Case

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from costlab.calibration.pricing import predict_ops
 from costlab.calibration.suite import BANDWIDTH, PASS, SHAPED, Case
-from costlab.calibration.timings import TimedCase, TinyProgram
+from costlab.calibration.timings import TimedCase
 from costlab.hardware.calibration_record import CalibrationRecord, Curve, Residual, ShapedRate
 from costlab.hardware.rates import MATRIX_KINDS
 from costlab.measurement.statistics import median
-from costlab.prediction.timing import BIAS_COPY
 
 # A kernel's own work is taken to be at least this share of its time, however short it is.
 _LEAST_WORK = 0.2
-# A launch is taken to cost at least this share of a tiny program.
-_LEAST_LAUNCH = 0.2
-_FUSED = "fused_"
 # Factors that a fit may take (a program does not make work shorter, and beyond twice it would
 # make up for other errors), and how much it prefers those near 1.
 _FACTORS = np.exp(np.linspace(0.0, math.log(2.0), 33))
@@ -74,48 +70,6 @@ def _work_s(item: TimedCase, bare_s: float, bare_backward_s: float) -> float:
     extra = bare_s * (sum(op.launches for op in item.ops) - 1)
     overhead = extra + (bare_backward_s if backward else bare_s)
     return max(item.time_s - overhead, _LEAST_WORK * item.time_s)
-
-
-def launch_costs(programs: Sequence[TinyProgram], record: CalibrationRecord) -> dict[str, float]:
-    """Cost per launch by style and phase: what tiny programs take beyond the work of their calls.
-
-    Args:
-        programs: timed tiny programs.
-        record: rates, without launch costs.
-    """
-    fused = _means(
-        (program.style + program.phase, _launch_s(program, record, None))
-        for program in programs
-        if program.style == _FUSED
-    )
-    others = _means(
-        (
-            program.style + program.phase,
-            _launch_s(program, record, fused.get(_FUSED + program.phase)),
-        )
-        for program in programs
-        if program.style != _FUSED
-    )
-    return {**others, **fused}
-
-
-def _launch_s(program: TinyProgram, record: CalibrationRecord, copy_s: float | None) -> float:
-    """Seconds per launch; a copy of a bias takes ``copy_s``, or as long as any launch (None)."""
-    work_s = float(predict_ops(program.ops, record, "forward").work_s)
-    launches = sum(op.launches for op in program.ops)
-    copies = sum(op.op == BIAS_COPY for op in program.ops) if record.device == "cpu" else 0
-    rest_s = program.time_s - work_s - launches * record.step_s - copies * (copy_s or 0.0)
-    if copy_s is None:
-        launches += copies
-    return max(rest_s, _LEAST_LAUNCH * program.time_s) / launches
-
-
-def _means(costs: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Geometric means by name."""
-    logs: dict[str, list[float]] = {}
-    for name, seconds in costs:
-        logs.setdefault(name, []).append(math.log(seconds))
-    return {name: math.exp(sum(values) / len(values)) for name, values in logs.items()}
 
 
 def with_program_state(record: CalibrationRecord, timed: Sequence[TimedCase]) -> CalibrationRecord:

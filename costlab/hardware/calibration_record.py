@@ -34,6 +34,9 @@ PHASES = ("forward", "train_forward", "backward")
 # How a call is launched: one of a few operators of a layer, from a loop over steps in Python, or
 # from the loop of a recurrent layer in C++. Keys of ``launch_s`` are a style and a phase.
 STYLES = ("", "loop_", "fused_")
+# What comes on top: a product with a bias prepares more than another call (on a CPU it copies the
+# bias), and a pass of a loop in Python calls a module. Keys of ``launch_s`` like styles.
+EXTRAS = ("product_", "pass_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +124,7 @@ class CalibrationRecord:
             breakpoints lie around the cache sizes), by kind and by operator packet ("aten.exp").
         launch_s: cost of a call that does nothing, by phase of ``PHASES``: "forward" (no_grad),
             "train_forward" (autograd records it), "backward" (autograd runs it); with a prefix of
-            ``STYLES`` for calls in loops.
+            ``STYLES`` for calls in loops, of ``EXTRAS`` for what comes on top.
         step_s: what a call costs more when it needs the result of the one before.
         residuals: errors on shapes that were held out.
         spread: relative spread of the timings behind the rates (median over all of them).
