@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -140,6 +141,7 @@ class Tour:
         from costlab_gui.widgets.landmarks_card import LandmarksCard
 
         card = self.window.findChild(LandmarksCard)
+        assert card is not None
         self.until(lambda: self.hub.landmarks.lines, "crossovers")
         self.settle(100)
         line = next(line for line in self.hub.landmarks.lines if line.at is not None)
@@ -285,16 +287,18 @@ class Tour:
         assert "<svg" in text
         assert "LSTM" in text or "lstm" in text
 
-    def page(self, key: str) -> object:
+    def page(self, key: str) -> Any:
         return self.window.page(key)
 
-    def control(self, name: str) -> object:
+    def control(self, name: str) -> Any:
         from costlab_gui.widgets.sizes_panel import SizesPanel
 
-        return self.window.findChild(SizesPanel).control(name)
+        panel = self.window.findChild(SizesPanel)
+        assert panel is not None
+        return panel.control(name)
 
     @staticmethod
-    def knob(slider: object) -> int:
+    def knob(slider: Any) -> int:
         """Where the middle of a slider's knob is."""
         from PySide6.QtWidgets import QStyle, QStyleOptionSlider
 
@@ -302,7 +306,8 @@ class Tour:
         slider.initStyleOption(option)
         part = QStyle.SubControl.SC_SliderHandle
         control = QStyle.ComplexControl.CC_Slider
-        return slider.style().subControlRect(control, option, part, slider).center().x()
+        found = slider.style().subControlRect(control, option, part, slider)
+        return int(found.center().x())
 
     def small(self, *programs: str, d: int = 32) -> None:
         """Programs at sizes that take milliseconds, on the Measure page."""
@@ -327,7 +332,7 @@ class Tour:
         self.until(lambda: not self.children(), "the end of all children")
 
     @staticmethod
-    def command(*words: str) -> dict[str, object]:
+    def command(*words: str) -> Any:
         """What a command prints as JSON, in this process."""
         import contextlib
         import io
@@ -336,8 +341,7 @@ class Tour:
 
         with contextlib.redirect_stdout(io.StringIO()) as out:
             assert main([*words, "--json"]) == 0
-        found: dict[str, object] = json.loads(out.getvalue())
-        return found
+        return json.loads(out.getvalue())
 
     def pictures(self, folder: Path) -> None:
         """Every page in both themes."""
