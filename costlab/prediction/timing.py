@@ -9,8 +9,7 @@ that comes fresh from the system costs a time of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any
 
@@ -18,6 +17,7 @@ import numpy as np
 
 from costlab.algebra import Size
 from costlab.formulas.evaluate import evaluate, evaluate_together
+from costlab.formulas.identity import cached_by_identity
 from costlab.formulas.record import CostClass, Group
 from costlab.hardware.machine import DATASHEET, Machine
 from costlab.hardware.rates import MATRIX_KINDS
@@ -25,8 +25,8 @@ from costlab.prediction.memory_state import Fresh, footprint_bytes, fresh_bytes
 from costlab.prediction.shapes import rate_name, rate_shape
 
 LIMITERS = ("compute", "memory", "launch", "latency")
-_ALIASES = {"pointwise": "elementwise"}
-_FALLBACK = "copy"
+ALIASES = {"pointwise": "elementwise"}
+FALLBACK = "copy"
 # A class that runs this often is the body of a loop over steps.
 _LOOP_CALLS = 16
 # Activations that torch's recurrent layers apply in place, once per step and recurrent product;
@@ -93,16 +93,11 @@ def time_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, 
     low: Any = 0.0
     high: Any = 0.0
     parts: list[GroupTime] = []
-    sizes = _sizes(cost_class.groups)
+    sizes = sizes_of(cost_class.groups)
     found = iter(evaluate_together(tuple(chain.from_iterable(sizes)), values))
-    run = _Run(
-        machine,
-        mode,
-        fused=runs_fused(cost_class.groups),
-        footprint=footprint_bytes(cost_class, values) if machine.cold_share else 0.0,
-    )
+    run = run_of(cost_class, values, machine, mode)
     for group, own in zip(cost_class.groups, sizes, strict=True):
-        part = _time_of_group(group, list(islice(found, len(own))), run)
+        part = time_of_group(group, list(islice(found, len(own))), run)
         arithmetic_decides = part.compute_s >= part.memory_s
         compute = compute + np.where(arithmetic_decides, part.work_s, 0.0)
         memory = memory + np.where(arithmetic_decides, 0.0, part.work_s)
@@ -111,12 +106,33 @@ def time_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, 
         low = low + (part.work_s + part.launch_s) * best
         high = high + (part.work_s + part.launch_s) * worst
         parts.append(part)
+    whole = Times(compute, memory, launch, 0.0, low, high, tuple(parts))
+    return with_fixed(whole, cost_class, values, machine, mode)
+
+
+def run_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, mode: str) -> Run:
+    """What all calls of a pass share."""
+    return Run(
+        machine,
+        mode,
+        fused=runs_fused(cost_class.groups),
+        footprint=footprint_bytes(cost_class, values) if machine.cold_share else 0.0,
+    )
+
+
+def with_fixed(
+    calls: Times, cost_class: CostClass, values: Mapping[str, Any], machine: Machine, mode: str
+) -> Times:
+    """The times of all calls, and what a pass costs beside them."""
     passes_s = passes_of(cost_class, values, machine, mode)
     best, worst = machine.spread_of("")
-    launch, low, high = launch + passes_s, low + passes_s * best, high + passes_s * worst
+    memory, launch = calls.memory_s, calls.launch_s + passes_s
+    low, high = calls.low_s + passes_s * best, calls.high_s + passes_s * worst
     if machine.fault_s_per_byte:
         fresh = fresh_bytes(cost_class, values, mode)
-        memory = memory + _faults_s(fresh, compute + memory + launch, machine.fault_s_per_byte)
+        memory = memory + _faults_s(
+            fresh, calls.compute_s + memory + launch, machine.fault_s_per_byte
+        )
         low = low + fresh.least * machine.fault_s_per_byte
         high = high + fresh.most * machine.fault_s_per_byte
     steps = cost_class.cost.get("steps")
@@ -124,7 +140,14 @@ def time_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, 
     latency = count * machine.step_s
     best, worst = machine.spread_of("")
     high = np.inf if machine.basis == DATASHEET else high + latency * worst
-    return Times(compute, memory, launch, latency, low + latency * best, high, tuple(parts))
+    return replace(
+        calls,
+        memory_s=memory,
+        launch_s=launch,
+        latency_s=latency,
+        low_s=low + latency * best,
+        high_s=high,
+    )
 
 
 def _faults_s(fresh: Fresh, other_s: Any, s_per_byte: float) -> Any:
@@ -150,7 +173,7 @@ def passes_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine
     return total
 
 
-@lru_cache(maxsize=512)
+@cached_by_identity(512)
 def calls_by_phase(groups: tuple[Group, ...]) -> Mapping[str, tuple[Size, ...]]:
     """How often the classes of each phase run, every number once."""
     found: dict[str, dict[Size, None]] = {}
@@ -159,7 +182,7 @@ def calls_by_phase(groups: tuple[Group, ...]) -> Mapping[str, tuple[Size, ...]]:
     return {phase: tuple(calls) for phase, calls in found.items()}
 
 
-@lru_cache(maxsize=512)
+@cached_by_identity(512)
 def runs_fused(groups: tuple[Group, ...]) -> bool:
     """Whether a recurrent layer of torch's C++ runs the steps."""
     gates = {group.calls for group in groups if group.op in _GATES}
@@ -167,7 +190,7 @@ def runs_fused(groups: tuple[Group, ...]) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class Run:
     """What the calls of one pass share."""
 
     machine: Machine
@@ -193,8 +216,8 @@ class _Run:
         The rate by shape holds for operands that the call itself brought into the caches.
         """
         rates = self.machine.rates
-        alone: Any = rates.bytes_per_s("", _FALLBACK, size)
-        level: Any = rates.bytes_per_s("", _FALLBACK, np.maximum(size, self.footprint))
+        alone: Any = rates.bytes_per_s("", FALLBACK, size)
+        level: Any = rates.bytes_per_s("", FALLBACK, np.maximum(size, self.footprint))
         if alone is None:
             return 0.0
         return self.machine.cold_share * size * np.maximum(1 / level - 1 / alone, 0.0)
@@ -219,26 +242,30 @@ def unrated_kinds(cost_class: CostClass, machine: Machine) -> tuple[str, ...]:
         kind
         for kind in kinds
         if machine.rates.flop_per_s(kind, ()) is None
-        and machine.rates.bytes_per_s("", _ALIASES.get(kind, kind), 1.0) is None
+        and machine.rates.bytes_per_s("", ALIASES.get(kind, kind), 1.0) is None
         and not machine.has_shapes(kind)
     )
 
 
-@lru_cache(maxsize=512)
-def _sizes(groups: tuple[Group, ...]) -> tuple[tuple[Size, ...], ...]:
-    """What the time of each group depends on, in the order :func:`_time_of_group` takes it."""
+@cached_by_identity(512)
+def sizes_of(groups: tuple[Group, ...]) -> tuple[tuple[Size, ...], ...]:
+    """What the time of each group depends on, in the order :func:`time_of_group` takes it."""
     return tuple((g.calls, g.flop, g.bytes, g.launches, *rate_shape(g)) for g in groups)
 
 
-def _time_of_group(group: Group, sizes: Sequence[Any], run: _Run) -> GroupTime:
+def time_of_group(group: Group, sizes: Sequence[Any], run: Run) -> GroupTime:
+    """Seconds of a group whose ``sizes_of`` are ``sizes``.
+
+    Everything is element by element, so that groups of one kind can be stacked in arrays.
+    """
     calls, flop, size, launches, *shape = sizes
     rate = run.machine.rates.flop_per_s(rate_name(group), tuple(shape))
-    kind = _ALIASES.get(group.kind, group.kind)
+    kind = ALIASES.get(group.kind, group.kind)
     per_byte = run.seconds_per_byte(group.op, kind, size)
     matrix = group.kind in MATRIX_KINDS
     if per_byte is None and (rate is None or matrix):
         # No product is quicker than a copy of its operands would be.
-        per_byte = run.seconds_per_byte("", _FALLBACK, size)
+        per_byte = run.seconds_per_byte("", FALLBACK, size)
     compute: Any = 0.0 if rate is None else flop / rate
     if matrix and run.machine.cold_share:
         compute = compute + run.waiting_s(size)

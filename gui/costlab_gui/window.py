@@ -87,6 +87,7 @@ class MainWindow(QMainWindow):
         rows.addWidget(self.status)
         self.setCentralWidget(body)
         self.commands = Actions(self)
+        self.own = OwnModules(hub, self.show_bar, self)
         self.top_bar.undo_asked.connect(hub.document.undo)
         self.top_bar.report_asked.connect(self.files.write_report)
         self.top_bar.measure_asked.connect(lambda: self.open_page("measure"))

@@ -137,15 +137,6 @@ class Workspace:
             backend = "cpu"
         return "cuda" if backend == "cuda" else "cpu"
 
-    def threads(self, setting: Setting) -> int:
-        """Threads of a run: the setting's, else the machine's; 1 where there is no machine."""
-        if setting.threads is not None:
-            return setting.threads
-        try:
-            return self.machine(setting).threads
-        except CostLabError:
-            return 1
-
     def derivation(self, target: str, setting: Setting) -> Derivation:
         """Formulas of a program.
 

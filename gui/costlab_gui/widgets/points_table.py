@@ -83,7 +83,7 @@ class PointsModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(column)
         if role == Qt.ItemDataRole.FontRole and column in _NUMBERS:
-            return fonts.number_font()
+            return fonts.mono_font()
         if role == Qt.ItemDataRole.ForegroundRole:
             return self._colour(row, column)
         return None
