@@ -87,7 +87,6 @@ class MainWindow(QMainWindow):
         rows.addWidget(self.status)
         self.setCentralWidget(body)
         self.commands = Actions(self)
-        self.own = OwnModules(hub, self.show_bar, self)
         self.top_bar.undo_asked.connect(hub.document.undo)
         self.top_bar.report_asked.connect(self.files.write_report)
         self.top_bar.measure_asked.connect(lambda: self.open_page("measure"))
@@ -96,6 +95,7 @@ class MainWindow(QMainWindow):
         hub.asked.connect(self._take_asked)
         hub.changed.connect(self._on_changed)
         hub.runs.watch()
+        hub.landmarks.watch()
         self._restore()
         self._on_changed(frozenset({"page"}))
         # The first picture does not wait for the store.
