@@ -86,9 +86,9 @@ class Workspace:
         return self._entries
 
     def title(self, target: str) -> str:
-        """The short name of a program: its title without what follows a comma or bracket."""
+        """The short name of a program: its title without what follows a comma."""
         if target in registry.names():
-            return registry.spec(target).title.partition(",")[0].partition(" (")[0]
+            return registry.spec(target).title.partition(",")[0]
         return target.rpartition("/")[2]
 
     def modes(self, target: str) -> tuple[str, ...]:
