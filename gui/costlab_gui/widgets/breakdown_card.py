@@ -16,8 +16,8 @@ from PySide6.QtWidgets import (
 from costlab.i18n import _
 from costlab_gui.model.breakdown import breakdown, ways, why_whole
 from costlab_gui.model.formula import View
-from costlab_gui.theme.stylesheet import mixed, set_role
-from costlab_gui.theme.tokens import current
+from costlab_gui.theme.stylesheet import set_role
+from costlab_gui.theme.tokens import current, mixed
 from costlab_gui.widgets.breakdown_model import FORMULA, NAME, SHARE, SORT, VALUE, BreakdownModel
 from costlab_gui.widgets.card import Card
 from costlab_gui.widgets.segmented import SegmentedControl
