@@ -71,7 +71,7 @@ class Workspace:
     def __init__(self) -> None:
         self._own: dict[Key, Derivation | CostLabError] = {}
         self._committed: dict[Key, Derivation] = {}
-        self._machines: dict[tuple[str, str, int | None], Machine] = {}
+        self._machines: dict[tuple[str, str, int | None], Machine | CostLabError] = {}
         self._entries: tuple[Entry, ...] | None = None
 
     def entries(self) -> tuple[Entry, ...]:
@@ -122,8 +122,14 @@ class Workspace:
         """
         key = (setting.device, setting.dtype, setting.threads)
         if key not in self._machines:
-            self._machines[key] = load_machine(*key)
-        return self._machines[key]
+            try:
+                self._machines[key] = load_machine(*key)
+            except CostLabError as error:  # looking again takes longer than a frame
+                self._machines[key] = error
+        found = self._machines[key]
+        if isinstance(found, CostLabError):
+            raise found.with_traceback(None)
+        return found
 
     def forget_machines(self) -> None:
         """Read calibrations and profiles again: one of them has changed."""
@@ -136,6 +142,15 @@ class Workspace:
         except CostLabError:
             backend = "cpu"
         return "cuda" if backend == "cuda" else "cpu"
+
+    def threads(self, setting: Setting) -> int:
+        """Threads of a run: the setting's, else the machine's; 1 where there is no machine."""
+        if setting.threads is not None:
+            return setting.threads
+        try:
+            return self.machine(setting).threads
+        except CostLabError:
+            return 1
 
     def derivation(self, target: str, setting: Setting) -> Derivation:
         """Formulas of a program.
