@@ -95,6 +95,7 @@ class MainWindow(QMainWindow):
         hub.asked.connect(self._take_asked)
         hub.changed.connect(self._on_changed)
         hub.runs.watch()
+        hub.landmarks.watch()
         self._restore()
         self._on_changed(frozenset({"page"}))
         # The first picture does not wait for the store.
