@@ -88,9 +88,9 @@ class Workspace:
         return self._entries
 
     def title(self, target: str) -> str:
-        """The name of a program that people read."""
+        """The short name of a program: its title without what follows a comma or bracket."""
         if target in registry.names():
-            return registry.spec(target).title
+            return registry.spec(target).title.partition(",")[0].partition(" (")[0]
         return target.rpartition("/")[2]
 
     def modes(self, target: str) -> tuple[str, ...]:

@@ -151,7 +151,7 @@ class MeasureForm(Card):
         titles = ", ".join(map(self._hub.workspace.title, session.shown))
         setting = session.setting
         self.programs.setText(
-            _("{programs} · {mode}, {dtype}, {device}, {threads} thread(s)").format(
+            _("{mode}, {dtype}, {device}, {threads} thread(s) · {programs}").format(
                 programs=titles or _("no architecture"),
                 mode=setting.mode,
                 dtype=setting.dtype,

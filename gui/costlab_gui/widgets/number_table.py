@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 from typing import Any, Union
 
@@ -104,6 +104,11 @@ class NumberTable(QTableView):
         if name is not None:
             number = next((i for i, row in enumerate(rows) if row.cells[0].text == name), -1)
             self.select_row(number)
+
+    def hide_columns(self, hidden: Container[int]) -> None:
+        """Hide exactly these columns."""
+        for number in range(len(self._rows.columns)):
+            self.setColumnHidden(number, number in hidden)
 
     def selected_row(self) -> int:
         """Number of the selected row in the order given; -1 none."""

@@ -104,9 +104,11 @@ class RunsView(Card):
         if process is not self._job:
             return
         run = process.job.progress.facts.get("run")
-        if isinstance(run, str) and self._hub.runs.runs.line(run) is not None:
-            self._run = run
-            self._hub.runs.read_also(run)
+        if isinstance(run, str) and run != self._run:
+            self._hub.runs.look()
+            if self._hub.runs.runs.line(run) is not None:
+                self._run = run
+                self._hub.runs.read_also(run)
         self.refresh()
 
     def refresh(self, *, renewed: bool = False) -> None:
