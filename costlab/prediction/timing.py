@@ -21,7 +21,7 @@ from costlab.formulas.identity import cached_by_identity
 from costlab.formulas.record import CostClass, Group
 from costlab.hardware.machine import DATASHEET, Machine
 from costlab.hardware.rates import MATRIX_KINDS
-from costlab.prediction.memory_state import footprint_bytes, fresh_bytes
+from costlab.prediction.memory_state import Fresh, footprint_bytes, fresh_bytes
 from costlab.prediction.shapes import rate_name, rate_shape
 
 LIMITERS = ("compute", "memory", "launch", "latency")
@@ -115,7 +115,7 @@ def run_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, m
     return Run(
         machine,
         mode,
-        fused=_runs_fused(cost_class.groups),
+        fused=runs_fused(cost_class.groups),
         footprint=footprint_bytes(cost_class, values) if machine.cold_share else 0.0,
     )
 
@@ -124,10 +124,15 @@ def with_fixed(
     calls: Times, cost_class: CostClass, values: Mapping[str, Any], machine: Machine, mode: str
 ) -> Times:
     """The times of all calls, and what a pass costs beside them."""
-    memory, low, high = calls.memory_s, calls.low_s, calls.high_s
+    passes_s = passes_of(cost_class, values, machine, mode)
+    best, worst = machine.spread_of("")
+    memory, launch = calls.memory_s, calls.launch_s + passes_s
+    low, high = calls.low_s + passes_s * best, calls.high_s + passes_s * worst
     if machine.fault_s_per_byte:
         fresh = fresh_bytes(cost_class, values, mode)
-        memory = memory + fresh.expected * machine.fault_s_per_byte
+        memory = memory + _faults_s(
+            fresh, calls.compute_s + memory + launch, machine.fault_s_per_byte
+        )
         low = low + fresh.least * machine.fault_s_per_byte
         high = high + fresh.most * machine.fault_s_per_byte
     steps = cost_class.cost.get("steps")
@@ -136,12 +141,49 @@ def with_fixed(
     best, worst = machine.spread_of("")
     high = np.inf if machine.basis == DATASHEET else high + latency * worst
     return replace(
-        calls, memory_s=memory, latency_s=latency, low_s=low + latency * best, high_s=high
+        calls,
+        memory_s=memory,
+        launch_s=launch,
+        latency_s=latency,
+        low_s=low + latency * best,
+        high_s=high,
     )
 
 
+def _faults_s(fresh: Fresh, other_s: Any, s_per_byte: float) -> Any:
+    """Seconds of fresh memory in a pass that takes ``other_s`` without.
+
+    Where either may happen, the pass is predicted in the (geometric) middle of both.
+    """
+    least_s, most_s = fresh.least * s_per_byte, fresh.expected * s_per_byte
+    return np.sqrt((other_s + least_s) * (other_s + most_s)) - other_s
+
+
+def passes_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, mode: str) -> Any:
+    """Seconds of a Python loop's own work: the calls of modules and what stands around them."""
+    total: Any = 0.0
+    if "pass_forward" not in machine.launch_s or runs_fused(cost_class.groups):
+        return total
+    for phase, calls in calls_by_phase(cost_class.groups).items():
+        fewest: Any = np.inf
+        for count in evaluate_together(calls, values):
+            fewest = np.minimum(fewest, np.where(np.asarray(count) >= _LOOP_CALLS, count, np.inf))
+        passes = np.where(np.isfinite(fewest), fewest, 0.0)
+        total = total + passes * machine.launch(phase, mode, "pass_")
+    return total
+
+
 @cached_by_identity(512)
-def _runs_fused(groups: tuple[Group, ...]) -> bool:
+def calls_by_phase(groups: tuple[Group, ...]) -> Mapping[str, tuple[Size, ...]]:
+    """How often the classes of each phase run, every number once."""
+    found: dict[str, dict[Size, None]] = {}
+    for group in groups:
+        found.setdefault(group.phase, {})[group.calls] = None
+    return {phase: tuple(calls) for phase, calls in found.items()}
+
+
+@cached_by_identity(512)
+def runs_fused(groups: tuple[Group, ...]) -> bool:
     """Whether a recurrent layer of torch's C++ runs the steps."""
     gates = {group.calls for group in groups if group.op in _GATES}
     return any(group.op == BIAS_COPY and group.calls in gates for group in groups)
@@ -159,8 +201,8 @@ class Run:
     def launch_s(self, group: Group, calls: Any) -> Any:
         """Seconds that one launch costs; ``calls`` tells a loop over steps."""
         within = self.machine.launch(group.phase, self.mode, "fused_")
-        copies = group.op == BIAS_COPY and "fused_forward" in self.machine.launch_s
-        extra = within if copies and self.machine.backend == "cpu" else 0.0
+        copies = group.op == BIAS_COPY and "product_forward" in self.machine.launch_s
+        extra = self.machine.launch(group.phase, self.mode, "product_") if copies else 0.0
         if self.fused:
             return within + extra
         single = self.machine.launch(group.phase, self.mode)
@@ -220,14 +262,17 @@ def time_of_group(group: Group, sizes: Sequence[Any], run: Run) -> GroupTime:
     rate = run.machine.rates.flop_per_s(rate_name(group), tuple(shape))
     kind = ALIASES.get(group.kind, group.kind)
     per_byte = run.seconds_per_byte(group.op, kind, size)
-    if per_byte is None and rate is None:
-        per_byte = run.seconds_per_byte("", FALLBACK, size)
     matrix = group.kind in MATRIX_KINDS
-    count = calls * (run.machine.matrix_factor if matrix else run.machine.program_factor)
-    compute = count * flop / rate if rate is not None else count * 0.0
+    if per_byte is None and (rate is None or matrix):
+        # No product is quicker than a copy of its operands would be.
+        per_byte = run.seconds_per_byte("", FALLBACK, size)
+    compute: Any = 0.0 if rate is None else flop / rate
     if matrix and run.machine.cold_share:
-        compute = compute + count * run.waiting_s(size)
-    memory = count * size * per_byte if per_byte is not None else count * 0.0
+        compute = compute + run.waiting_s(size)
+    memory: Any = 0.0 if per_byte is None else size * per_byte
+    compute, memory = (
+        calls * run.machine.in_program(alone_s, matrix=matrix) for alone_s in (compute, memory)
+    )
     return GroupTime(
         group=group,
         calls=calls,

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 
 from costlab.arch import registry
 from costlab.devices import fingerprint
-from costlab.errors import CostLabError, InputError, SizeError
+from costlab.errors import CostLabError, InputError
 from costlab.i18n import _
 from costlab.units import format_value
 from costlab_gui.model.duration import START_S, about, seconds_of
-from costlab_gui.model.explore import point
 from costlab_gui.model.predicted import predicted
 from costlab_gui.model.session import THIS_MACHINE, Session, Setting
 from costlab_gui.model.size_lists import values_of
+from costlab_gui.model.wording import conditions
 from costlab_gui.model.workspace import NotDerived, Workspace
 
 TOO_LARGE, OUTSIDE, UNKNOWN = "too large", "outside", "unknown"
@@ -208,25 +208,22 @@ def _of_program(
         why = str(error)
     options = _options(setting, target)
     return [
-        Planned(target, sizes, options, time_s, peak, *_problem(
-            workspace, setting, target, sizes, peak, why
-        ))
+        Planned(
+            target, sizes, options, time_s, peak, *_problem(workspace, setting, target, peak, why)
+        )
         for sizes, time_s, peak in zip(points, times, peaks, strict=True)
-    ]  # fmt: skip
+    ]
 
 
 def _problem(
-    workspace: Workspace, setting: Setting, target: str, sizes: Mapping[str, int],
-    peak: float | None, why: str,
-) -> tuple[str, str]:  # fmt: skip
-    if peak is None and not why:
-        try:
-            point(setting, workspace, target, sizes)
-        except SizeError as error:
-            return OUTSIDE, str(error)
-        except CostLabError as error:
-            why = str(error)
-    return (UNKNOWN, why) if why else ("", "")
+    workspace: Workspace, setting: Setting, target: str, peak: float | None, why: str
+) -> tuple[str, str]:
+    if why:
+        return UNKNOWN, why
+    if peak is not None:
+        return "", ""
+    domain = workspace.derivation(target, setting).classes[0].domain
+    return OUTSIDE, _("no formula holds here; {domain}").format(domain=conditions(domain))
 
 
 def _checked(one: Planned, free_bytes: int | None) -> Planned:

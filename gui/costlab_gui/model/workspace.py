@@ -86,9 +86,9 @@ class Workspace:
         return self._entries
 
     def title(self, target: str) -> str:
-        """The name of a program that people read."""
+        """The short name of a program: its title without what follows a comma or bracket."""
         if target in registry.names():
-            return registry.spec(target).title
+            return registry.spec(target).title.partition(",")[0].partition(" (")[0]
         return target.rpartition("/")[2]
 
     def modes(self, target: str) -> tuple[str, ...]:
@@ -136,15 +136,6 @@ class Workspace:
         except CostLabError:
             backend = "cpu"
         return "cuda" if backend == "cuda" else "cpu"
-
-    def threads(self, setting: Setting) -> int:
-        """Threads of a run: the setting's, else the machine's; 1 where there is no machine."""
-        if setting.threads is not None:
-            return setting.threads
-        try:
-            return self.machine(setting).threads
-        except CostLabError:
-            return 1
 
     def derivation(self, target: str, setting: Setting) -> Derivation:
         """Formulas of a program.

@@ -38,9 +38,9 @@ class StatusLine(QFrame):
         layout.addWidget(self._left)
         layout.addWidget(self._message, 1)
         layout.addLayout(self.jobs)
+        self.fade_ms = _INFO_MS
         self._fade = QTimer(self)
         self._fade.setSingleShot(True)
-        self._fade.setInterval(_INFO_MS)
         self._fade.timeout.connect(lambda: self._message.setText(""))
         hub.told.connect(self.show_message)
         hub.changed.connect(self._note)
@@ -55,7 +55,7 @@ class StatusLine(QFrame):
         self._message.setToolTip(message.details or message.text)
         self._message.setAccessibleDescription(message.text)
         if message.level == INFO:
-            self._fade.start()
+            self._fade.start(self.fade_ms)
         else:
             self._fade.stop()
 
@@ -63,6 +63,11 @@ class StatusLine(QFrame):
     def message(self) -> str:
         """The message that stands there."""
         return self._message.text()
+
+    @property
+    def fading(self) -> bool:
+        """Whether the message goes by itself."""
+        return self._fade.isActive()
 
     @property
     def basis(self) -> str:
