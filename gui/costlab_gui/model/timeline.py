@@ -18,8 +18,8 @@ from costlab_gui.model.workspace import Workspace
 
 # Bottom of the stack first, with palette indices that neighbours tell apart.
 KINDS: Mapping[str, int] = {
-    "parameters": 3, "buffers": 6, "state": 5, "inputs": 7, "saved": 0, "gradients": 4, "temporary": 2,
-    "scratch": 1,
+    "parameters": 3, "buffers": 6, "state": 5, "inputs": 7, "saved": 0, "gradients": 4,
+    "temporary": 2, "scratch": 1,
 }  # fmt: skip
 _OTHER = 7
 
