@@ -112,6 +112,9 @@ _ELEMENTS = (
     (0, 2**9), (0, 2**14), (0, 2**18), (0, 2**20), (0, 6 * 2**20),
     (1, 2**12), (1, 2**16), (1, 5 * 2**19),
 )  # fmt: skip
+# Also far below: the gates of a recurrent layer work on a few dozen elements.
+_TINY = 2**5
+_TINY_KERNELS = frozenset({"add", "mul", "tanh", "sigmoid", "relu", "exp", "silu", "gelu", "clone"})
 _LARGE = 2**20
 _ELEMENTS_HELD_OUT = 700_000
 
@@ -197,7 +200,7 @@ def _cases(depth: int) -> Iterator[Case]:
     for name, kernel, start in _BANDWIDTH_KERNELS:
         if start > depth:
             continue
-        for rank, elements in _ELEMENTS:
+        for rank, elements in (*_ELEMENTS, *((0, _TINY),) * (kernel in _TINY_KERNELS)):
             if rank <= depth and elements <= _limit(kernel, depth):
                 yield Case(BANDWIDTH, name, kernel, (elements,), rank=max(rank, start))
         if kernel in _HELD_OUT_KERNELS:

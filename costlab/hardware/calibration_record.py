@@ -30,6 +30,7 @@ SHAPES: Mapping[str, tuple[str, ...]] = {
     "convolution": ("batch", "channels in", "channels out", "length", "kernel"),
     "recurrent": ("batch", "steps", "width in", "hidden width"),
 }
+_LONG_S = 1e3  # longer than any call: no call warms by itself
 PHASES = ("forward", "train_forward", "backward")
 # How a call is launched: one of a few operators of a layer, from a loop over steps in Python, or
 # from the loop of a recurrent layer in C++. Keys of ``launch_s`` are a style and a phase.
@@ -131,9 +132,10 @@ class CalibrationRecord:
         fault_s_per_byte: what the first use of memory fresh from the system costs.
         cold_share: share of its bytes that a call of a longer program does not find in the cache
             level where it finds them alone.
-        program_factor: what the work of calls takes in whole programs over what it takes alone,
-            as the calibration's own programs show.
+        program_factor: what the work of short calls takes in whole programs over what it takes
+            alone, as the calibration's own programs show.
         matrix_factor: the same of matrix products, attention, convolutions and recurrences.
+        warming_s: how long a call is alone that pays half of that.
     """
 
     device: str
@@ -155,6 +157,7 @@ class CalibrationRecord:
     cold_share: float = 0.0
     program_factor: float = 1.0
     matrix_factor: float = 1.0
+    warming_s: float = _LONG_S
     ragged: Mapping[str, tuple[Ragged, ...]] = field(default_factory=dict)
 
     @property

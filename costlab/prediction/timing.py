@@ -266,11 +266,13 @@ def time_of_group(group: Group, sizes: Sequence[Any], run: Run) -> GroupTime:
     if per_byte is None and (rate is None or matrix):
         # No product is quicker than a copy of its operands would be.
         per_byte = run.seconds_per_byte("", FALLBACK, size)
-    count = calls * (run.machine.matrix_factor if matrix else run.machine.program_factor)
-    compute = count * flop / rate if rate is not None else count * 0.0
+    compute: Any = 0.0 if rate is None else flop / rate
     if matrix and run.machine.cold_share:
-        compute = compute + count * run.waiting_s(size)
-    memory = count * size * per_byte if per_byte is not None else count * 0.0
+        compute = compute + run.waiting_s(size)
+    memory: Any = 0.0 if per_byte is None else size * per_byte
+    compute, memory = (
+        calls * run.machine.in_program(alone_s, matrix=matrix) for alone_s in (compute, memory)
+    )
     return GroupTime(
         group=group,
         calls=calls,

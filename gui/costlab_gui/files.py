@@ -12,12 +12,12 @@ from costlab.errors import CostLabError
 from costlab.i18n import _
 from costlab_gui.hub import Hub
 from costlab_gui.model import first_run
-from costlab_gui.model.jobs import Command
 from costlab_gui.model.messages import WARNING, Message
 from costlab_gui.model.recovery import Autosave, Recovered, discard
 from costlab_gui.model.session import Session
 from costlab_gui.model.session_file import SUFFIX, load, save
 from costlab_gui.settings import Settings
+from costlab_gui.tasks import import_file
 
 _AUTOSAVE_MS = 1500
 
@@ -131,9 +131,7 @@ class Files:
                 _("Import measurements"), _("Measurements (*.json *.jsonl *.sqlite)")
             )
         if path is not None:
-            store = ("--store", self.hub.session.store) if self.hub.session.store else ()
-            title = _("Importing {name}").format(name=path.name)
-            self.hub.jobs.start(Command(title, ("import", str(path), *store)))
+            import_file(self.hub, path)
 
     def recover(self, item: Recovered) -> None:
         """Go on with a session that a crash interrupted."""

@@ -87,7 +87,6 @@ class MainWindow(QMainWindow):
         rows.addWidget(self.status)
         self.setCentralWidget(body)
         self.commands = Actions(self)
-        self.own = OwnModules(hub, self.show_bar, self)
         self.top_bar.undo_asked.connect(hub.document.undo)
         self.top_bar.report_asked.connect(self.files.write_report)
         self.top_bar.measure_asked.connect(lambda: self.open_page("measure"))
@@ -96,6 +95,7 @@ class MainWindow(QMainWindow):
         hub.asked.connect(self._take_asked)
         hub.changed.connect(self._on_changed)
         hub.runs.watch()
+        hub.landmarks.watch()
         self._restore()
         self._on_changed(frozenset({"page"}))
         # The first picture does not wait for the store.
@@ -181,7 +181,7 @@ class MainWindow(QMainWindow):
             self.resize(self.sizeHint().boundedTo(self.screen().availableSize()))
         em = self.fontMetrics().horizontalAdvance("m")
         if columns is None or not self.columns.restoreState(columns):
-            self.columns.setSizes([26 * em, 66 * em, 28 * em])
+            self.columns.setSizes([29 * em, 64 * em, 31 * em])
 
     def _tab_chosen(self, index: int) -> None:
         self.open_page(self.tabs.tabData(index))
@@ -209,6 +209,7 @@ def _column(*cards: QWidget) -> QScrollArea:
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setMinimumWidth(22 * area.fontMetrics().horizontalAdvance("m"))
+    bar = area.verticalScrollBar().sizeHint().width()
+    area.setMinimumWidth(inner.minimumSizeHint().width() + bar)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     return area

@@ -154,7 +154,7 @@ def forgotten(session: Session, target: str) -> dict[str, Any]:
 def _program(entry: Entry, session: Session, workspace: Workspace) -> Program:
     made = Program(
         entry.target,
-        short_title(entry.title),
+        workspace.title(entry.target),
         entry.title,
         entry.family,
         entry.order,
@@ -169,11 +169,6 @@ def _program(entry: Entry, session: Session, workspace: Workspace) -> Program:
         hidden=entry.target in session.hidden,
         colour=session.colour(entry.target),
     )
-
-
-def short_title(title: str) -> str:
-    """A title without what follows its first comma."""
-    return title.partition(", ")[0]
 
 
 def _problem(entry: Entry, session: Session, workspace: Workspace) -> str:

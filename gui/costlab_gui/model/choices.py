@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from costlab.arch import registry
 from costlab.errors import CostLabError
 from costlab.hardware.machine import DATASHEET
 from costlab.i18n import _
+from costlab_gui.model.opened import flags_of
 from costlab_gui.model.session import MODES, Session
 from costlab_gui.model.workspace import DeviceChoice, Workspace
 
@@ -45,6 +47,10 @@ def flags(session: Session) -> tuple[str, ...]:
         for name, values in registry.spec(target).options.items()
         if True in values
     }
+    for target, sha256 in session.opened.items():
+        if target in session.programs:
+            with suppress(CostLabError):
+                found |= flags_of(target, sha256)
     return tuple(sorted(found))
 
 

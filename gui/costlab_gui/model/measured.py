@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,8 +72,22 @@ class Row:
             return ""
         return ("+" if self.error >= 0 else "-") + format_percent(_digits(abs(self.error)))
 
-    def sizes_text(self) -> str:
-        return " ".join(f"{name}={value}" for name, value in self.sizes.items())
+    def sizes_text(self, names: Collection[str] | None = None) -> str:
+        """Its sizes, or those of ``names``."""
+        return " ".join(
+            f"{name}={value}"
+            for name, value in self.sizes.items()
+            if names is None or name in names
+        )
+
+
+def varying(rows: Sequence[Row]) -> frozenset[str]:
+    """Sizes that are not the same in all of ``rows`` that have them; all where none differs."""
+    values: dict[str, set[int]] = {}
+    for row in rows:
+        for name, value in row.sizes.items():
+            values.setdefault(name, set()).add(value)
+    return frozenset(name for name, found in values.items() if len(found) > 1) or frozenset(values)
 
 
 def status_text(status: str) -> str:

@@ -8,6 +8,7 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -101,6 +102,26 @@ def factories(path: Path) -> tuple[Factory, ...]:
     return tuple(sorted(found, key=lambda one: not one.likely))
 
 
+@lru_cache(maxsize=32)
+def flags_of(target: str, sha256: str) -> frozenset[str]:
+    """Flags that an opened module takes, read without running it.
+
+    Args:
+        target: an opened module.
+        sha256: of its file; what was read is kept for this content.
+
+    Raises:
+        CostLabError: if the file cannot be read or no longer has the factory.
+    """
+    if not runs_code(target):
+        return frozenset()
+    name = target.rpartition(":")[2]
+    for factory in factories(path_of(target)):
+        if factory.name == name:
+            return frozenset(factory.flags)
+    raise ModuleError(_("the file no longer has this function"), given=target)
+
+
 def config_text(path: Path) -> str:
     """What a Hugging Face config says of its model, in one line.
 
@@ -133,7 +154,7 @@ def command(key: Key, sha256: str) -> Command:
     Raises:
         CostLabError: if the file cannot be read (any more).
     """
-    known = _flags(key.target)
+    known = flags_of(key.target, sha256)
     options = [name for name, value in key.options if value and name in known]
     return Command(
         title=_("Deriving {name}").format(name=key.target.rpartition("/")[2]),
@@ -183,17 +204,6 @@ def _content(path: Path) -> bytes:
         return path.read_bytes()
     except OSError as error:
         raise InputError(_("the file cannot be read"), given=f"{path}: {error.strerror}") from error
-
-
-def _flags(target: str) -> frozenset[str]:
-    """Flags that an opened module takes, read without running it."""
-    if not runs_code(target):
-        return frozenset()
-    name = target.rpartition(":")[2]
-    for factory in factories(path_of(target)):
-        if factory.name == name:
-            return frozenset(factory.flags)
-    raise ModuleError(_("the file no longer has this function"), given=target)
 
 
 def _factory(function: ast.FunctionDef) -> Factory:

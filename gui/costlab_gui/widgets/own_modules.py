@@ -19,6 +19,7 @@ from costlab.i18n import _
 from costlab_gui.hub import Hub
 from costlab_gui.jobs.job_process import JobProcess
 from costlab_gui.model import opened
+from costlab_gui.model.catalogue import toggled
 from costlab_gui.model.jobs import CANCELLED
 from costlab_gui.model.messages import ERROR, Message
 from costlab_gui.model.session import Session
@@ -78,13 +79,11 @@ class OwnModules(QObject):
     def add(self, target: str, sha256: str) -> None:
         """Put an opened module on the plot."""
         session = self._hub.session
-        known = target in session.programs
-        self._hub.change(
-            _("open {name}").format(name=self._hub.workspace.title(target)),
-            programs=session.programs if known else (*session.programs, target),
-            opened={**session.opened, target: sha256},
-            selected=target,
-        )
+        changes = {} if target in session.programs else toggled(session, target)
+        changes["opened"] = {**session.opened, target: sha256}
+        changes["selected"] = target
+        title = self._hub.workspace.title(target)
+        self._hub.change(_("open {name}").format(name=title), **changes)
 
     def derive(self, key: Key, sha256: str) -> JobProcess:
         """Derive ``key`` from the file with this hash; the workspace gets what is found.

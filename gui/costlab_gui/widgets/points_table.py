@@ -6,17 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from costlab.i18n import _
 from costlab.units import format_value
-from costlab_gui.model.measured import NOW, WAITING, Row, status_text
+from costlab_gui.model.measured import NOW, WAITING, Row, status_text, varying
 from costlab_gui.theme import fonts
 from costlab_gui.theme.tokens import current
 
 _Index = QModelIndex | QPersistentModelIndex
-_NUMBERS = (3, 4, 5, 6)
+_SIZES, _NUMBERS = 2, (3, 4, 5, 6)
 _NOTES = 7
 
 
@@ -27,11 +27,14 @@ class PointsModel(QAbstractTableModel):
         super().__init__()
         self._title = title
         self.rows: list[Row] = []
+        self._names: frozenset[str] = frozenset()
 
     def set_rows(self, rows: Sequence[Row]) -> None:
         """Show these; the selection and the scroll position stay where rows only changed."""
-        if len(rows) != len(self.rows):
+        names = varying(rows)
+        if len(rows) != len(self.rows) or names != self._names:
             self.beginResetModel()
+            self._names = names
             self.rows = list(rows)
             self.endResetModel()
             return
@@ -68,7 +71,7 @@ class PointsModel(QAbstractTableModel):
         return [
             status_text(row.status),
             self._title(row.target),
-            row.sizes_text(),
+            row.sizes_text(self._names),
             row.time_text(),
             "" if row.predicted_s is None else format_value(row.predicted_s, "s"),
             row.error_text(),
@@ -78,6 +81,8 @@ class PointsModel(QAbstractTableModel):
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         row, column = self.rows[index.row()], index.column()
+        if role == Qt.ItemDataRole.ToolTipRole and column == _SIZES:
+            return row.sizes_text()
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             return self.cells(row)[column]
         if role == Qt.ItemDataRole.TextAlignmentRole:
@@ -93,7 +98,7 @@ class PointsModel(QAbstractTableModel):
         if column == 0 and row.status not in (WAITING, NOW):
             name = theme.bad if row.failed else theme.warn if row.status != "ok" else theme.good
             return QColor(name)
-        if row.status == WAITING or column in (2, _NOTES):
+        if row.status == WAITING or column in (_SIZES, _NOTES):
             return QColor(theme.dim)
         return None
 
@@ -141,14 +146,15 @@ class PointsTable(QTableView):
         return "\n".join("\t".join(cells) for cells in lines) + "\n"
 
     def _fit(self) -> None:
-        metrics = self.fontMetrics()
-        em = metrics.horizontalAdvance("m")
-        texts = [self.points.heads(), *(self.points.cells(row) for row in self.points.rows)]
+        em = self.fontMetrics().horizontalAdvance("m")
+        figures = QFontMetrics(fonts.mono_font())
+        heads = self.points.heads()
+        lines = [self.points.cells(row) for row in self.points.rows]
         for column in range(_NOTES):
-            # Figures are of another font, a little wider.
-            longest = max((line[column] for line in texts), key=len)
-            width = metrics.horizontalAdvance(longest) * (1.12 if column in _NUMBERS else 1.0)
-            self.setColumnWidth(column, round(min(width, 22 * em) + 1.8 * em))
+            metrics = figures if column in _NUMBERS else self.fontMetrics()
+            widths = [metrics.horizontalAdvance(line[column]) for line in lines]
+            widths.append(self.fontMetrics().horizontalAdvance(heads[column]))
+            self.setColumnWidth(column, min(max(widths), 15 * em) + round(2.2 * em))
 
 
 def _alignment(column: int) -> Qt.AlignmentFlag:

@@ -53,7 +53,7 @@ class RunsView(Card):
         self.give = QPushButton(_("Export"))
         self.table = PointsTable(hub.workspace.title)
         self.list = RunList(hub)
-        self.agreement = AgreementView()
+        self.agreement = AgreementView(hub.workspace.title)
         self.stack = QStackedWidget()
         for widget in (self.table, self.list, self.agreement):
             self.stack.addWidget(widget)
@@ -104,9 +104,11 @@ class RunsView(Card):
         if process is not self._job:
             return
         run = process.job.progress.facts.get("run")
-        if isinstance(run, str) and self._hub.runs.runs.line(run) is not None:
-            self._run = run
-            self._hub.runs.read_also(run)
+        if isinstance(run, str) and run != self._run:
+            self._hub.runs.look()
+            if self._hub.runs.runs.line(run) is not None:
+                self._run = run
+                self._hub.runs.read_also(run)
         self.refresh()
 
     def refresh(self, *, renewed: bool = False) -> None:

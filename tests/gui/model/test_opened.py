@@ -17,6 +17,7 @@ from costlab.errors import (
     UnknownNameError,
 )
 from costlab.formulas import store
+from costlab_gui.model.choices import flags
 from costlab_gui.model.opened import (
     as_line,
     command,
@@ -29,6 +30,7 @@ from costlab_gui.model.opened import (
     runs_code,
     target_of,
 )
+from costlab_gui.model.session import Session
 from costlab_gui.model.workspace import Key
 
 FILE = '''
@@ -106,6 +108,16 @@ def test_the_command_has_the_flags_that_the_factory_takes(module: Path) -> None:
     assert command(key, sha256).title == "Deriving mine.py:build"
     with pytest.raises(ModuleError, match="no longer has this function"):
         command(dataclasses.replace(key, target=f"{module}:gone"), sha256)
+
+
+def test_flags_of_opened_modules_can_be_switched(module: Path) -> None:
+    target = f"{module}:build"
+    session = Session(programs=(target,), opened={target: fingerprint(module)})
+
+    assert flags(session) == ("causal",)
+    module.write_text("def other():\n    return 1, 2\n")
+    gone = Session(programs=(target,), opened={target: fingerprint(module)})
+    assert flags(gone) == ()
 
 
 def test_a_config_in_one_line() -> None:
