@@ -62,11 +62,13 @@ class Tour:
         self.watchdog.start()
 
     def settle(self, ms: int = 50) -> None:
-        """Let the event loop run."""
-        from PySide6.QtTest import QTest
+        """Let the event loop run; ``QTest.qWait`` would keep Python's threads from running."""
+        from PySide6.QtCore import QEventLoop, QTimer
 
         self.hub.flush()
-        QTest.qWait(ms)
+        loop = QEventLoop()
+        QTimer.singleShot(ms, loop.quit)
+        loop.exec()
 
     def until(self, holds: Callable[[], object], what: str) -> None:
         """Wait for ``holds``."""

@@ -73,7 +73,7 @@ class Workspace:
     def __init__(self) -> None:
         self._own: dict[Key, Derivation | CostLabError] = {}
         self._committed: dict[Key, Derivation] = {}
-        self._machines: dict[tuple[str, str, int | None], Machine] = {}
+        self._machines: dict[tuple[str, str, int | None], Machine | CostLabError] = {}
         self._entries: tuple[Entry, ...] | None = None
 
     def entries(self) -> tuple[Entry, ...]:
@@ -88,9 +88,9 @@ class Workspace:
         return self._entries
 
     def title(self, target: str) -> str:
-        """The short name of a program: its title without what follows a comma or bracket."""
+        """The short name of a program: its title without what follows a comma."""
         if target in registry.names():
-            return registry.spec(target).title.partition(",")[0].partition(" (")[0]
+            return registry.spec(target).title.partition(",")[0]
         return target.rpartition("/")[2]
 
     def modes(self, target: str) -> tuple[str, ...]:
@@ -124,8 +124,14 @@ class Workspace:
         """
         key = (setting.device, setting.dtype, setting.threads)
         if key not in self._machines:
-            self._machines[key] = load_machine(*key)
-        return self._machines[key]
+            try:
+                self._machines[key] = load_machine(*key)
+            except CostLabError as error:  # looking again takes longer than a frame
+                self._machines[key] = error
+        found = self._machines[key]
+        if isinstance(found, CostLabError):
+            raise found.with_traceback(None)
+        return found
 
     def forget_machines(self) -> None:
         """Read calibrations and profiles again: one of them has changed."""
@@ -138,6 +144,15 @@ class Workspace:
         except CostLabError:
             backend = "cpu"
         return "cuda" if backend == "cuda" else "cpu"
+
+    def threads(self, setting: Setting) -> int:
+        """Threads of a run: the setting's, else the machine's; 1 where there is no machine."""
+        if setting.threads is not None:
+            return setting.threads
+        try:
+            return self.machine(setting).threads
+        except CostLabError:
+            return 1
 
     def derivation(self, target: str, setting: Setting) -> Derivation:
         """Formulas of a program.

@@ -47,6 +47,7 @@ class MeasurePage(Page):
         self.runs = RunsView(hub)
         self.calibration = CalibrationBar()
         top = QHBoxLayout()
+        top.setContentsMargins(12, 0, 0, 0)
         top.addWidget(self.notice, 1)
         top.addWidget(self.choose_this)
         layout = QVBoxLayout(self)
@@ -55,6 +56,7 @@ class MeasurePage(Page):
         layout.addLayout(top)
         layout.addWidget(self.form)
         self._jobs = QVBoxLayout()
+        self._jobs.setContentsMargins(12, 0, 12, 0)
         layout.addLayout(self._jobs)
         layout.addWidget(self.runs, 1)
         layout.addWidget(self.calibration)
@@ -108,7 +110,8 @@ class MeasurePage(Page):
         self._plan = None
         why = why_not_here(self.hub.session.setting)
         if why:
-            self.form.show_error(why)
+            # The notice above says it.
+            self.form.show_error("")
             return
         try:
             self._wish = self.form.wish()

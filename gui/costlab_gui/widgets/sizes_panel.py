@@ -30,7 +30,7 @@ class SizesPanel(Card):
         self._head.sized.connect(lambda size: self._change("k", size))
         self._head.kept.connect(lambda _on: self.refresh())
         hub.changed.connect(self._note)
-        hub.data_changed.connect(lambda _which: self.refresh())
+        hub.data_changed.connect(self._learn)
         self.refresh()
 
     def control(self, name: str) -> SizeControl:
@@ -58,6 +58,10 @@ class SizesPanel(Card):
 
     def _note(self, changed: frozenset[str]) -> None:
         if changed & _FIELDS:
+            self.refresh()
+
+    def _learn(self, which: str) -> None:
+        if which == "formulas":
             self.refresh()
 
     def _rebuild(self, names: list[str]) -> None:
