@@ -12,8 +12,9 @@ from importlib import metadata
 from typing import Any
 
 import costlab
-from costlab.calibration.fit import launch_costs, tables, with_program_state, with_residuals
+from costlab.calibration.fit import tables, with_program_state, with_residuals
 from costlab.calibration.gpu_suite import device_cases
+from costlab.calibration.launches import launch_costs
 from costlab.calibration.pricing import PricedOp
 from costlab.calibration.records import load_latest, save, staleness
 from costlab.calibration.suite import ROUNDS, Case
@@ -33,6 +34,7 @@ __all__ = ["calibrate", "load_latest", "staleness"]
 _BUDGET_S = {"trial": 12.0, "quickest": 10.0, "quick": 34.0, "full": 160.0}
 _TIMEOUT_FACTOR = 2.0
 _STARTING_S = 90.0
+_FITS = 2
 
 Progress = Callable[[str, float], None]
 
@@ -133,8 +135,11 @@ def _fitted(record: CalibrationRecord, suite: Sequence[Case], heard: _Heard) -> 
         fault_s_per_byte=overheads.fault_s_per_byte,
         ragged=ragged_tables(heard.widths, overheads.bare_s) if heard.widths else {},
     )
-    record = replace(record, launch_s=launch_costs(overheads.programs, record))
-    return with_residuals(with_program_state(record, timed), timed)
+    # What is work is no launch, and how long work takes depends on the state of programs.
+    for _turn in range(_FITS):
+        record = replace(record, launch_s=launch_costs(overheads.programs, record))
+        record = with_program_state(record, timed)
+    return with_residuals(record, timed)
 
 
 def _notes(suite: Sequence[Case], heard: _Heard) -> tuple[str, ...]:

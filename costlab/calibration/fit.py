@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 
 from costlab.calibration.pricing import predict_ops
 from costlab.calibration.suite import BANDWIDTH, PASS, SHAPED, Case
-from costlab.calibration.timings import TimedCase, TinyProgram
+from costlab.calibration.timings import TimedCase
 from costlab.hardware.calibration_record import CalibrationRecord, Curve, Residual, ShapedRate
 from costlab.hardware.rates import MATRIX_KINDS
 from costlab.measurement.statistics import median
-from costlab.prediction.timing import BIAS_COPY
 
 # A kernel's own work is taken to be at least this share of its time, however short it is.
 _LEAST_WORK = 0.2
-# A launch is taken to cost at least this share of a tiny program.
-_LEAST_LAUNCH = 0.2
-_FUSED = "fused_"
-# Factors that a fit may take (a program does not make work shorter, and beyond twice it would
-# make up for other errors), and how much it prefers those near 1.
-_FACTORS = np.exp(np.linspace(0.0, math.log(2.0), 33))
+# Factors that a fit may take (a program does not make work shorter, and beyond three times it
+# would make up for other errors), and how much it prefers those near 1.
+_FACTORS = np.exp(np.linspace(0.0, math.log(3.0), 33))
 _FAR = np.abs(np.log(_FACTORS))[:, None] + np.abs(np.log(_FACTORS))[None, :]
 _CAUTION = 0.25
 _COLD_SHARES = tuple(step / 10 for step in range(11))
+_WARMING_S = (3e-5, 1e-4, 3e-4, 1e-3, 1e-2, 1e3)
 
 
 def tables(
@@ -76,50 +74,8 @@ def _work_s(item: TimedCase, bare_s: float, bare_backward_s: float) -> float:
     return max(item.time_s - overhead, _LEAST_WORK * item.time_s)
 
 
-def launch_costs(programs: Sequence[TinyProgram], record: CalibrationRecord) -> dict[str, float]:
-    """Cost per launch by style and phase: what tiny programs take beyond the work of their calls.
-
-    Args:
-        programs: timed tiny programs.
-        record: rates, without launch costs.
-    """
-    fused = _means(
-        (program.style + program.phase, _launch_s(program, record, None))
-        for program in programs
-        if program.style == _FUSED
-    )
-    others = _means(
-        (
-            program.style + program.phase,
-            _launch_s(program, record, fused.get(_FUSED + program.phase)),
-        )
-        for program in programs
-        if program.style != _FUSED
-    )
-    return {**others, **fused}
-
-
-def _launch_s(program: TinyProgram, record: CalibrationRecord, copy_s: float | None) -> float:
-    """Seconds per launch; a copy of a bias takes ``copy_s``, or as long as any launch (None)."""
-    work_s = float(predict_ops(program.ops, record, "forward").work_s)
-    launches = sum(op.launches for op in program.ops)
-    copies = sum(op.op == BIAS_COPY for op in program.ops) if record.device == "cpu" else 0
-    rest_s = program.time_s - work_s - launches * record.step_s - copies * (copy_s or 0.0)
-    if copy_s is None:
-        launches += copies
-    return max(rest_s, _LEAST_LAUNCH * program.time_s) / launches
-
-
-def _means(costs: Iterable[tuple[str, float]]) -> dict[str, float]:
-    """Geometric means by name."""
-    logs: dict[str, list[float]] = {}
-    for name, seconds in costs:
-        logs.setdefault(name, []).append(math.log(seconds))
-    return {name: math.exp(sum(values) / len(values)) for name, values in logs.items()}
-
-
 def with_program_state(record: CalibrationRecord, timed: Sequence[TimedCase]) -> CalibrationRecord:
-    """``record`` with the cold share and the factors that predict the whole programs best.
+    """``record`` with the state of whole programs that predicts them best.
 
     Best is the least sum of absolute logarithms of measured over predicted time, which one
     disturbed program does not move.
@@ -129,15 +85,18 @@ def with_program_state(record: CalibrationRecord, timed: Sequence[TimedCase]) ->
         return record
     measured = np.log([item.time_s for item in passes])
     best = (math.inf, record)
-    for share in _COLD_SHARES:
-        candidate = replace(record, cold_share=share)
-        fixed, matrix, other = np.transpose([_parts(item, candidate) for item in passes])
-        total = fixed + _FACTORS[:, None, None] * matrix + _FACTORS[None, :, None] * other
+    for share, warming_s in product(_COLD_SHARES, _WARMING_S):
+        alone = replace(
+            record, cold_share=share, program_factor=1.0, matrix_factor=1.0, warming_s=warming_s
+        )
+        fixed, matrix, other = np.transpose([_parts(item, alone) for item in passes])
+        more = _FACTORS - 1
+        total = fixed + more[:, None, None] * matrix + more[None, :, None] * other
         error = np.abs(np.log(total) - measured).sum(axis=-1) + _CAUTION * _FAR
         row, column = np.unravel_index(np.argmin(error), error.shape)
         if error[row, column] < best[0]:
             candidate = replace(
-                candidate,
+                alone,
                 matrix_factor=float(_FACTORS[row]),
                 program_factor=float(_FACTORS[column]),
             )
@@ -146,10 +105,13 @@ def with_program_state(record: CalibrationRecord, timed: Sequence[TimedCase]) ->
 
 
 def _parts(item: TimedCase, record: CalibrationRecord) -> tuple[float, float, float]:
-    """Seconds of launches, of matrix work, and of other work."""
+    """Seconds with factors of 1, and what each 1 more of either adds: of matrix and other work."""
     times = predict_ops(item.ops, record, item.mode, item.peak_bytes)
-    matrix = sum(float(p.work_s) for p in times.groups if p.group.kind in MATRIX_KINDS)
-    return float(times.launch_s + times.latency_s), matrix, float(times.work_s) - matrix
+    added = {True: 0.0, False: 0.0}
+    for part in times.groups:
+        calls, work_s = float(part.calls), float(part.work_s)
+        added[part.group.kind in MATRIX_KINDS] += work_s / (1 + work_s / calls / record.warming_s)
+    return float(times.total_s), added[True], added[False]
 
 
 def _predicted_s(item: TimedCase, record: CalibrationRecord) -> float:

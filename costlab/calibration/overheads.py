@@ -16,7 +16,8 @@ from costlab.trace.tracker import Tracker
 # Program, style of its launches (see ``calibration_record.STYLES``), and shape.
 _PROGRAMS = (
     ("block", "", (1, 4, 8, 2)), ("scores", "", (1, 4, 8, 2)), ("gated", "", (1, 4, 8, 2)),
-    ("cell_loop", "loop_", (1, 24, 8, 1)), ("linear_loop", "loop_", (1, 24, 8, 1)),
+    ("cell_loop", "loop_", (1, 24, 8, 1)), ("gru_cell_loop", "loop_", (1, 24, 8, 1)),
+    ("linear_loop", "loop_", (1, 24, 8, 1)),
     ("gru", "fused_", (1, 24, 8, 1)),
     ("rnn", "fused_", (1, 24, 8, 1)),
 )  # fmt: skip
@@ -68,10 +69,11 @@ def _program(
     dtype: torch.dtype,
     time_of: Callable[..., float],
 ) -> list[TinyProgram]:
+    passes = shape[1] if style == "loop_" else 0
     plain = PROGRAMS[f"{name}_pass"](shape, dtype, device)
     with torch.no_grad():
         ops = _priced(plain)["forward"]
-        found = [TinyProgram(style, "forward", ops, time_of(plain.run))]
+        found = [TinyProgram(style, "forward", ops, time_of(plain.run), passes)]
     training = PROGRAMS[f"{name}_train_pass"](shape, dtype, device)
     priced = _priced(training)
     outputs: list[Tensor] = []
@@ -81,9 +83,9 @@ def _program(
         outputs[:] = [training.module(training.x)]
 
     recorded_s = time_of(lambda: training.module(training.x))
-    found.append(TinyProgram(style, "train_forward", priced["forward"], recorded_s))
+    found.append(TinyProgram(style, "train_forward", priced["forward"], recorded_s, passes))
     backward_s = time_of(lambda: torch.autograd.backward(outputs.pop(), training.upstream), prepare)
-    return [*found, TinyProgram(style, "backward", priced["backward"], backward_s)]
+    return [*found, TinyProgram(style, "backward", priced["backward"], backward_s, passes)]
 
 
 def _priced(program: SmallProgram) -> dict[str, tuple[PricedOp, ...]]:

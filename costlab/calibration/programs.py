@@ -59,6 +59,23 @@ class CellLoop(nn.Module):
         return torch.stack(outputs, dim=1)
 
 
+class GruCellLoop(nn.Module):
+    """The same with a GRU cell: other operators per step, and a state of one tensor."""
+
+    def __init__(self, width: int, heads: int) -> None:
+        super().__init__()
+        del heads
+        self.cell = nn.GRUCell(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        state = torch.zeros_like(x[:, 0])
+        outputs = []
+        for step in range(x.shape[1]):
+            state = self.cell(x[:, step], state)
+            outputs.append(state)
+        return torch.stack(outputs, dim=1)
+
+
 class LinearLoop(CellLoop):
     """A recurrence written out in Python: few operators per step, and a module call."""
 
@@ -219,7 +236,7 @@ def _builder(kind: type[nn.Module], trains: bool) -> Builder:
 
 _MODULES: dict[str, type[nn.Module]] = {
     "block": Block, "scores": ScoresBlock, "cell_loop": CellLoop,
-    "linear_loop": LinearLoop, "gru": Gru, "rnn": Rnn,
+    "gru_cell_loop": GruCellLoop, "linear_loop": LinearLoop, "gru": Gru, "rnn": Rnn,
     "gated": Gated, "convolved": Convolved, "sorted": Sorted, "cache": Cache,
 }  # fmt: skip
 PROGRAMS: dict[str, Builder] = {

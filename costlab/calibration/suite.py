@@ -73,10 +73,12 @@ _ATTENTION = (
     (1, (8, 1, 2048, 128)), (1, (64, 1, 1024, 32)), (1, (16, 128, 384, 32)),
     (1, (2048, 16, 48, 16)), (2, (16, 1, 4096, 64)), (2, (2, 4096, 4096, 64)),
     (2, (32, 256, 256, 64)),
+    (0, (2, 800, 800, 8)), (1, (1, 3000, 3000, 12)), (1, (2, 2000, 2000, 24)),
 )  # fmt: skip
 _ATTENTION_BACKWARD = (
     (0, (2, 16, 16, 16)), (0, (16, 128, 128, 64)), (0, (16, 512, 512, 64)), (0, (4, 256, 256, 8)),
     (1, (64, 32, 96, 32)), (1, (4, 1024, 1024, 32)), (1, (64, 64, 64, 32)),
+    (1, (2, 700, 700, 8)), (1, (1, 1500, 1500, 16)),
 )  # fmt: skip
 _ATTENTION_HELD_OUT = ((0, (12, 300, 300, 48)), (1, (6, 700, 700, 64)))
 _RECURRENT = (
@@ -110,6 +112,9 @@ _ELEMENTS = (
     (0, 2**9), (0, 2**14), (0, 2**18), (0, 2**20), (0, 6 * 2**20),
     (1, 2**12), (1, 2**16), (1, 5 * 2**19),
 )  # fmt: skip
+# Also far below: the gates of a recurrent layer work on a few dozen elements.
+_TINY = 2**5
+_TINY_KERNELS = frozenset({"add", "mul", "tanh", "sigmoid", "relu", "exp", "silu", "gelu", "clone"})
 _LARGE = 2**20
 _ELEMENTS_HELD_OUT = 700_000
 
@@ -195,7 +200,7 @@ def _cases(depth: int) -> Iterator[Case]:
     for name, kernel, start in _BANDWIDTH_KERNELS:
         if start > depth:
             continue
-        for rank, elements in _ELEMENTS:
+        for rank, elements in (*_ELEMENTS, *((0, _TINY),) * (kernel in _TINY_KERNELS)):
             if rank <= depth and elements <= _limit(kernel, depth):
                 yield Case(BANDWIDTH, name, kernel, (elements,), rank=max(rank, start))
         if kernel in _HELD_OUT_KERNELS:

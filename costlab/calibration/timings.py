@@ -37,12 +37,16 @@ class TimedCase:
 
 @dataclass(frozen=True, slots=True)
 class TinyProgram:
-    """One phase of a tiny program: its operators with their cost, and its time in seconds."""
+    """One phase of a tiny program: its operators with their cost, and its time in seconds.
+
+    ``passes`` are those of a loop in Python; 0 without one.
+    """
 
     style: str
     phase: str
     ops: tuple[PricedOp, ...]
     time_s: float
+    passes: int = 0
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> TinyProgram:

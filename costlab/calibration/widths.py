@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from costlab.hardware.calibration_record import PERIOD, Ragged
 
 # A kernel's own work is taken to be at least this share of its time, however short it is.
@@ -74,17 +76,31 @@ def ragged_tables(
 
 def _ragged(sweep: WidthSweep, work_s: Sequence[float]) -> Ragged:
     near_s, far_s = work_s[: 2 * PERIOD], work_s[2 * PERIOD :]
-    one, two = near_s[PERIOD - 1], near_s[2 * PERIOD - 1]
-    # Between a constant time and one in proportion to the width.
-    slope = min(max(two - one, 0.0), one) / PERIOD
+    first, last = sweep.far_width, sweep.far_width + PERIOD
+    start, slope = _line(
+        (PERIOD, 2 * PERIOD, first, last),
+        (near_s[PERIOD - 1], near_s[-1], far_s[0], far_s[-1]),
+    )
     # Of two widths one may be slow for another reason: powers of two share lines of a cache.
-    column_s = min(far_s[0] / sweep.far_width, far_s[PERIOD] / (sweep.far_width + PERIOD))
-    near = [time_s / (one + slope * (width - PERIOD)) for width, time_s in enumerate(near_s, 1)]
-    far = [time_s / (column_s * (sweep.far_width + tail)) for tail, time_s in enumerate(far_s)]
-    near[PERIOD - 1] = near[2 * PERIOD - 1] = far[0] = 1.0
+    column_s = min(far_s[0] / first, far_s[-1] / last)
+    near = [time_s / (start + slope * width) for width, time_s in enumerate(near_s, 1)]
+    far = [time_s / (column_s * (first + tail)) for tail, time_s in enumerate(far_s)]
+    near[PERIOD - 1] = near[-1] = far[0] = 1.0
     return Ragged(
         rows=sweep.rows,
         near=tuple(max(factor, _LEAST_FACTOR) for factor in near),
         far=tuple(max(factor, _LEAST_FACTOR) for factor in far[:PERIOD]),
         far_width=sweep.far_width,
     )
+
+
+def _line(widths: Sequence[int], times_s: Sequence[float]) -> tuple[float, float]:
+    """Start and slope of the line with the least relative squares; neither is negative."""
+    columns = np.column_stack([np.ones(len(widths)), widths]) / np.array(times_s)[:, None]
+    start, slope = np.linalg.lstsq(columns, np.ones(len(widths)), rcond=None)[0]
+    if start >= 0 and slope > 0:
+        return float(start), float(slope)
+    # In proportion to the width, or the same at every width.
+    single = columns[:, 1 if slope > 0 else 0]
+    alone = float(single.sum() / np.square(single).sum())
+    return (0.0, alone) if slope > 0 else (alone, 0.0)

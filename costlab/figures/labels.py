@@ -14,6 +14,7 @@ CELL, HATCHED = "cell", "hatched"
 ROW = 22.0
 _LEFT = 26.0
 _SAMPLE = 30.0
+_TRIES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,25 +99,40 @@ class Placer:
         """Put texts where they cover few of these points, if there is a choice."""
         self._curves += points
 
-    def place(self, at: Point, text: str, offset: float = 12, colour: str = "") -> list[str]:
-        """``text`` beside ``at``, above left where there is room, on a pale ground."""
+    def place(
+        self, at: Point, text: str, offset: float = 12, colour: str = "", tries: int = _TRIES
+    ) -> list[str]:
+        """``text`` near ``at`` where it covers least, on a pale ground.
+
+        ``tries`` is how many rows away it may go; none free there, it stands beside the point.
+        """
+        found = self._find(at, text, offset, tries)
+        if found is not None:
+            return self.put(found, text, colour)
+        width = width_of(text) + 6
+        inside = min(max(at[0] + offset, self._frame.left), self._frame.right - width)
+        return self.put((inside, max(at[1] - offset - SMALL - 5, self._frame.top)), text, colour)
+
+    def place_near(self, at: Point, text: str, offset: float) -> list[str]:
+        """``text`` right beside ``at``; nothing where that is taken."""
+        found = self._find(at, text, offset, 1)
+        return [] if found is None else self.put(found, text)
+
+    def _find(self, at: Point, text: str, offset: float, tries: int) -> Point | None:
         width = width_of(text) + 6
         height = SMALL + 5.0
         x, y = at
-        left, right = x - offset - width, x + offset
-        above, level, below = y - offset - height, y - height / 2, y + offset
-        choices = [
-            (left, above), (right, above), (left, level), (right, level), (left, below),
-            (right, below), (left, above - height), (right, above - height),
-            (right, below + height), (left, below + height),
-        ]  # fmt: skip
+        sides = (x - offset - width, x + offset)
+        choices = [(side, y - height / 2) for side in sides]
+        for away in range(tries):
+            above, below = y - offset - height - away * height, y + offset + away * height
+            choices += [(side, level) for level in (above, below) for side in sides]
         free = [c for c in choices if self._free(c, width, height)]
-        if free:
-            corner = min(free, key=lambda c: self._covered(c, width, height))
-        else:
-            inside = min(max(right, self._frame.left), self._frame.right - width)
-            corner = (inside, max(above, self._frame.top))
-        return self.put(corner, text, colour)
+
+        def cost(corner: Point) -> float:
+            return self._covered(corner, width, height) + abs(corner[1] - y) / height
+
+        return min(free, key=cost, default=None)
 
     def along(self, level: float, text: str, colour: str = "") -> list[str]:
         """``text`` on a horizontal line, at the right end where there is room."""

@@ -15,15 +15,16 @@ from costlab.figures.frame import (
     draw_y_axis,
     frame_of,
 )
-from costlab.figures.labels import Placer
+from costlab.figures.labels import Entry, Placer, draw_legend, legend_height
 from costlab.figures.palette import DASH, SOLID, style
 from costlab.figures.pen import SMALL, Pen, Point, width_of
 from costlab.figures.scale import INTENSITY, Scale
-from costlab.figures.spec import LOG, Axis, Roof, RooflineSpec, RoofPoint
+from costlab.figures.spec import LOG, MEASURED, Axis, Roof, RooflineSpec, RoofPoint
 from costlab.i18n import _
 from costlab.units import format_value
 
-_DECADES = 4  # below the lowest flat roof
+_LEAST = 0.01
+_NAMED = 0.01  # share of the time from which a point has its name beside it
 _RADII = 4.0, 17.0  # of the smallest point, and of one that takes all the time
 _ROW = 18.0
 
@@ -38,9 +39,10 @@ def roofline_scales(spec: RooflineSpec) -> tuple[Scale, Scale]:
         raise ValueError(f"{spec.title}: a roofline needs a flat roof and a slope")
     flats = [roof.rate for roof in spec.flats]
     ridges = [flat / slope.rate for flat in flats for slope in spec.slopes]
-    bottom = 10.0 ** (math.floor(math.log10(min(flats))) - _DECADES)
     top = 10.0 ** math.ceil(math.log10(max(flats) * 1.5))
-    left = 10.0 ** (math.floor(math.log10(min(ridges))) - 2)
+    # An addition of two numbers is a twelfth of a FLOP per byte; it has to have room.
+    left = min(10.0 ** (math.floor(math.log10(min(ridges))) - 1), _LEAST)
+    bottom = 10.0 ** math.floor(math.log10(left * min(slope.rate for slope in spec.slopes)))
     right = 10.0 ** (math.floor(math.log10(max(ridges))) + 3)
     return (
         Scale(Axis(_("intensity, FLOP per byte"), INTENSITY, LOG), left, right),
@@ -52,7 +54,7 @@ def roofline_frame(spec: RooflineSpec, size: Point | None = None) -> Frame:
     """Where values lie in :func:`roofline_svg` of the same size."""
     size = size or _size(spec)
     x, y = roofline_scales(spec)
-    return frame_of(x, y, size, _ROW * len(outside(spec)))
+    return frame_of(x, y, size, _foot(spec, size[0]))
 
 
 def roofline_svg(
@@ -75,17 +77,20 @@ def roofline_svg(
         placer.keep_clear(frame.at(point.intensity, point.rate), 0.7 * radius(point))
     for point in sorted(inside, key=lambda p: -p.share):
         parts += _point(pen, point, frame)
-    for point in sorted(inside, key=lambda p: -p.share):
-        at = frame.at(point.intensity, point.rate)
-        parts += placer.place(at, point.name, radius(point) * 0.7 + 3)
+    if not _entries(spec):
+        named = [point for point in inside if point.share >= _NAMED]
+        for point in sorted(named, key=lambda p: -p.share):
+            at = frame.at(point.intensity, point.rate)
+            parts += placer.place_near(at, point.name, radius(point) * 0.7 + 3)
     for row, point in enumerate(hidden):
         text = _("outside: {name}, {intensity} FLOP/B, {rate}").format(
             name=point.name,
             intensity=format_value(point.intensity, ""),
             rate=format_value(point.rate, "FLOP/s"),
         )
-        at = (frame.left, size[1] - _ROW * (len(hidden) - row) + 6)
+        at = (frame.left, size[1] - _foot(spec, size[0]) + _ROW * row + 6)
         parts.append(pen.text(at, text, colour=pen.ground.dim))
+    parts += draw_legend(pen, _entries(spec), size)
     return pen.document(parts, size, spec.title, spec.caption, ground)
 
 
@@ -105,7 +110,18 @@ def radius(point: RoofPoint) -> float:
 
 
 def _size(spec: RooflineSpec) -> Point:
-    return WIDTH, HEIGHT + _ROW * len(outside(spec))
+    return WIDTH, HEIGHT + _foot(spec, WIDTH)
+
+
+def _entries(spec: RooflineSpec) -> list[Entry]:
+    """A legend where points have colours of their own; operators of one program do not."""
+    entries = [Entry(point.name, point.colour, MEASURED) for point in spec.points]
+    return entries if len({entry.colour for entry in entries}) > 1 else []
+
+
+def _foot(spec: RooflineSpec, width: float) -> float:
+    """Height of what stands below the axis: points outside, and the legend."""
+    return _ROW * len(outside(spec)) + legend_height(_entries(spec), width)
 
 
 def _roofs(pen: Pen, spec: RooflineSpec, frame: Frame, placer: Placer) -> Iterator[str]:
@@ -114,6 +130,7 @@ def _roofs(pen: Pen, spec: RooflineSpec, frame: Frame, placer: Placer) -> Iterat
     for roof in spec.flats:
         ridge = max(frame.x.low, roof.rate / fastest)
         yield _stroke(pen, roof, frame.at(ridge, roof.rate), frame.at(frame.x.high, roof.rate))
+        placer.avoid(_between(frame.at(ridge, roof.rate), frame.at(frame.x.high, roof.rate)))
         label = f"{roof.name} · {format_value(roof.rate, 'FLOP/s')}"
         corner = (frame.right - width_of(label) - 8, frame.at_y(roof.rate) - SMALL - 8)
         yield from placer.put(corner, label, pen.ground.dim)

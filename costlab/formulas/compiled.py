@@ -48,6 +48,24 @@ def compile_expr(
     return lambda *values: program(*values)[""]
 
 
+def compile_table(exprs: Sequence[Expr]) -> Callable[[Mapping[str, Any]], Array]:
+    """Return a function from values of symbols, arrays among them, to a table [exprs, ...].
+
+    Raises (the function):
+        AlgebraError: if a symbol has no value.
+    """
+    names = sorted({name for expr in exprs for name in expr.symbols()})
+    program = _Program({str(row): expr for row, expr in enumerate(exprs)}, names)
+
+    def table(values: Mapping[str, Any]) -> Array:
+        missing = [name for name in names if name not in values]
+        if missing:
+            raise AlgebraError(_("a size is missing"), given=", ".join(missing))
+        return program.table([values[name] for name in names])
+
+    return table
+
+
 class _Program:
     """Expressions with a tape for each set of names that were arrays in a call."""
 
@@ -69,11 +87,12 @@ class _Program:
                 _("wrong number of sizes"), given=str(len(values)), allowed=", ".join(self.names)
             )
         if any(isinstance(value, (np.ndarray, np.generic, list, tuple)) for value in values):
-            return self._arrays(values)
+            return dict(zip(self.exprs, self.table(values), strict=True))
         sizes: dict[str, Number] = dict(zip(self.names, values, strict=True))
         return {key: expr.evaluate(sizes) for key, expr in self.exprs.items()}
 
-    def _arrays(self, values: Sequence[Any]) -> dict[str, Value]:
+    def table(self, values: Sequence[Any]) -> Array:
+        """Values of all expressions, [expressions, ...], where an array is among ``values``."""
         arrays: dict[str, Array] = {}
         numbers: dict[str, Number] = {}
         shapes = []
@@ -91,8 +110,7 @@ class _Program:
         varying = frozenset(arrays)
         if varying not in self.runs:
             self.runs[varying] = _Run(tuple(self.exprs.values()), varying)
-        results = self.runs[varying](arrays, numbers, shape)
-        return dict(zip(self.exprs, results, strict=True))
+        return self.runs[varying](arrays, numbers, shape)
 
 
 class _Run:

@@ -9,11 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from costlab.algebra import Expr, Size
+from costlab.algebra import Expr, Size, as_expr
 from costlab.errors import AlgebraError, InputError
 from costlab.formulas.compiled import compile_expr
 from costlab.formulas.record import Condition, CostClass, Derivation
 from costlab.i18n import _
+
+
+class Evaluated(dict[str, Any]):
+    """Values of symbols, and a table of expressions that were evaluated at them.
+
+    Attributes:
+        place: row of each expression.
+        table: their values, [expressions, ...].
+    """
+
+    def __init__(
+        self, values: Mapping[str, Any], place: Mapping[Expr, int], table: NDArray[np.float64]
+    ) -> None:
+        super().__init__(values)
+        self.place, self.table = place, table
 
 
 def evaluate(size: Size, values: Mapping[str, Any]) -> Any:
@@ -24,6 +39,8 @@ def evaluate(size: Size, values: Mapping[str, Any]) -> Any:
     """
     if isinstance(size, int):
         return size
+    if isinstance(values, Evaluated) and size in values.place:
+        return values.table[values.place[size]]
     names, function = _compiled(size)
     try:
         return function(*(values[name] for name in names))
@@ -39,6 +56,8 @@ def evaluate_together(sizes: tuple[Size, ...], values: Mapping[str, Any]) -> lis
     Raises:
         AlgebraError: if a symbol has no value.
     """
+    if isinstance(values, Evaluated) and all(as_expr(size) in values.place for size in sizes):
+        return [values.table[values.place[as_expr(size)]] for size in sizes]
     known, names, function = _compiled_together(sizes)
     try:
         found = function(*(values[name] for name in names))

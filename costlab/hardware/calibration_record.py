@@ -30,10 +30,14 @@ SHAPES: Mapping[str, tuple[str, ...]] = {
     "convolution": ("batch", "channels in", "channels out", "length", "kernel"),
     "recurrent": ("batch", "steps", "width in", "hidden width"),
 }
+_LONG_S = 1e3  # longer than any call: no call warms by itself
 PHASES = ("forward", "train_forward", "backward")
 # How a call is launched: one of a few operators of a layer, from a loop over steps in Python, or
 # from the loop of a recurrent layer in C++. Keys of ``launch_s`` are a style and a phase.
 STYLES = ("", "loop_", "fused_")
+# What comes on top: a product with a bias prepares more than another call (on a CPU it copies the
+# bias), and a pass of a loop in Python calls a module. Keys of ``launch_s`` like styles.
+EXTRAS = ("product_", "pass_")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +125,17 @@ class CalibrationRecord:
             breakpoints lie around the cache sizes), by kind and by operator packet ("aten.exp").
         launch_s: cost of a call that does nothing, by phase of ``PHASES``: "forward" (no_grad),
             "train_forward" (autograd records it), "backward" (autograd runs it); with a prefix of
-            ``STYLES`` for calls in loops.
+            ``STYLES`` for calls in loops, of ``EXTRAS`` for what comes on top.
         step_s: what a call costs more when it needs the result of the one before.
         residuals: errors on shapes that were held out.
         spread: relative spread of the timings behind the rates (median over all of them).
         fault_s_per_byte: what the first use of memory fresh from the system costs.
         cold_share: share of its bytes that a call of a longer program does not find in the cache
             level where it finds them alone.
-        program_factor: what the work of calls takes in whole programs over what it takes alone,
-            as the calibration's own programs show.
+        program_factor: what the work of short calls takes in whole programs over what it takes
+            alone, as the calibration's own programs show.
         matrix_factor: the same of matrix products, attention, convolutions and recurrences.
+        warming_s: how long a call is alone that pays half of that.
     """
 
     device: str
@@ -152,6 +157,7 @@ class CalibrationRecord:
     cold_share: float = 0.0
     program_factor: float = 1.0
     matrix_factor: float = 1.0
+    warming_s: float = _LONG_S
     ragged: Mapping[str, tuple[Ragged, ...]] = field(default_factory=dict)
 
     @property

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import mean, stdev
+from typing import Any
 
 from costlab.errors import InputError
 from costlab.hardware.calibration_record import CalibrationRecord, Residual
@@ -38,8 +39,10 @@ class Machine:
         capacity_bytes: memory; None where unknown.
         fault_s_per_byte: what the first use of memory fresh from the system costs.
         cold_share: share of its bytes that a call finds where the whole program's bytes lie.
-        program_factor: what the work of a call takes in a program, over what it takes alone.
+        program_factor: what the work of a short call takes in a program, over what it takes alone.
         matrix_factor: the same of matrix products, attention, convolutions and recurrences.
+        warming_s: how long a call is alone that pays half of that: the caches and predictors that
+            a call finds filled with others' work are its own after some time.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Machine:
     cold_share: float = 0.0
     program_factor: float = 1.0
     matrix_factor: float = 1.0
+    warming_s: float = math.inf
 
     @classmethod
     def from_calibration(cls, record: CalibrationRecord) -> Machine:
@@ -85,6 +89,7 @@ class Machine:
             cold_share=record.cold_share,
             program_factor=record.program_factor,
             matrix_factor=record.matrix_factor,
+            warming_s=record.warming_s,
             assumptions=(
                 _("rates measured on {date}, level {level}, {threads} thread(s)").format(
                     date=record.date[:10], level=record.level, threads=record.threads
@@ -138,6 +143,11 @@ class Machine:
             if key in self.launch_s:
                 return self.launch_s[key]
         return 0.0
+
+    def in_program(self, alone_s: Any, *, matrix: bool) -> Any:
+        """Seconds in a program of work that takes ``alone_s`` in a call repeated alone."""
+        factor = self.matrix_factor if matrix else self.program_factor
+        return alone_s * (1 + (factor - 1) / (1 + alone_s / self.warming_s))
 
     def has_shapes(self, kind: str) -> bool:
         """Whether arithmetic of ``kind`` has rates that depend on the shape."""

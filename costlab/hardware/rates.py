@@ -86,10 +86,14 @@ class CalibratedRates:
     def has_shapes(self, kind: str) -> bool:
         return kind in self.record.shaped
 
-    def bytes_per_s(self, op: str, kind: str, size_bytes: Any) -> Array | float | None:
+    def curve(self, op: str, kind: str) -> Curve | None:
+        """What ``bytes_per_s`` reads its rates from."""
         # An operator in place runs the kernel of the one that is not.
         packet = ".".join(op.split(".")[:2]).rstrip("_")
-        curve = self.record.bandwidth.get(packet) or self.record.bandwidth.get(kind)
+        return self.record.bandwidth.get(packet) or self.record.bandwidth.get(kind)
+
+    def bytes_per_s(self, op: str, kind: str, size_bytes: Any) -> Array | float | None:
+        curve = self.curve(op, kind)
         if curve is None:
             return None
         sizes, rates = _logs(curve)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,15 +13,14 @@ from numpy.typing import NDArray
 from costlab.hardware.calibration_record import ShapedRate
 
 Array = NDArray[np.float64]
-# Rates change over about two doublings of a dimension, by up to a factor of e, and are measured
-# to about 12 %.
+# Rates change over about two doublings of a dimension, by up to a factor of e (an amplitude of 1),
+# and are measured to about 12 %.
 _LENGTH = 2.5
-_AMPLITUDE = 1.0
 _NOISE = 0.12
 _SLOPE_PENALTY = 4.0  # keeps slopes of dimensions that hardly vary near 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Surface:
     """Gaussian-process regression with a linear trend (Rasmussen and Williams 2006, section 2.7).
 
@@ -47,16 +47,54 @@ class Surface:
         covariance = _kernel(_squared_distance(known, known)) + _NOISE**2 * np.eye(len(rates))
         return cls(known, trend, np.linalg.solve(covariance, logs - design @ trend))
 
+    @cached_property
+    def _levels(self) -> list[tuple[Array, Array]]:
+        """By dimension the different known sizes, and which of them each point has: 0 or 1."""
+        found = [np.unique(column, return_inverse=True) for column in self.known.T]
+        return [(known, np.eye(len(known))[place]) for known, place in found]
+
     def at(self, shape: Sequence[Any]) -> Array:
-        """The rate at ``shape``: numbers or arrays that broadcast."""
-        lows, highs = self.known.min(axis=0), self.known.max(axis=0)
-        sizes = np.broadcast_arrays(*(np.asarray(x, dtype=float) for x in shape))
-        extent = sizes[0].shape
-        wanted = np.log2(np.maximum(np.stack([x.ravel() for x in sizes], axis=1), 1.0))
-        wanted = np.clip(wanted, lows, highs)
-        near = _kernel(_squared_distance(wanted, self.known))
-        logs = self.trend[0] + wanted @ self.trend[1:] + near @ self.weights
-        return np.asarray(np.exp(logs).reshape(extent))
+        """The rate at ``shape``: numbers or arrays that broadcast.
+
+        The kernel is a product over dimensions; those with one size along the last axis become
+        part of the weights.
+        """
+        sizes = [np.asarray(size, dtype=float) for size in shape]
+        extent = np.broadcast_shapes(*(size.shape for size in sizes))
+        logs: Any = self.trend[0]
+        weights = self.weights
+        varying: list[tuple[Array, Array]] = []
+        for size, slope, (known, member) in zip(sizes, self.trend[1:], self._levels, strict=True):
+            size = np.atleast_1d(size)
+            wanted = np.log2(np.maximum(size, 1.0))
+            wanted = np.minimum(np.maximum(wanted, known[0]), known[-1])
+            near = _kernel(np.square(wanted[..., None] - known))
+            logs = logs + slope * wanted
+            if size.shape[-1] == 1:
+                weights = weights * (near[..., 0, :] @ member.T)
+            else:
+                varying.append((near, member))
+        return np.asarray(np.exp(logs + _total(weights, varying))).reshape(extent)
+
+
+def _total(weights: Array, varying: Sequence[tuple[Array, Array]]) -> Array:
+    """The sum over points of weights [..., points] and of each dimension that varies.
+
+    A dimension is its factors [..., wanted, known sizes] and what known size each point has.
+    """
+    if not varying:
+        return np.asarray(weights.sum(axis=-1, keepdims=True))
+    (first, of_first), *others = varying
+    if not others:
+        return np.asarray((first @ (weights @ of_first)[..., None])[..., 0])
+    (second, of_second), *more = others
+    if not more:
+        joint = np.swapaxes(of_first * weights[..., None], -1, -2) @ of_second
+        return np.asarray(((first @ joint) * second).sum(axis=-1))
+    product = first @ of_first.T
+    for near, member in others:
+        product = product * (near @ member.T)
+    return np.asarray((product @ weights[..., None])[..., 0])
 
 
 def _squared_distance(a: Array, b: Array) -> Array:
@@ -68,4 +106,4 @@ def _squared_distance(a: Array, b: Array) -> Array:
 
 
 def _kernel(squared_distance: Array) -> Array:
-    return np.asarray(_AMPLITUDE**2 * np.exp(squared_distance / (-2 * _LENGTH**2)))
+    return np.asarray(np.exp(squared_distance / (-2 * _LENGTH**2)))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from costlab.algebra import Expr, Size, as_expr, product
 from costlab.formulas.evaluate import evaluate, evaluate_together
+from costlab.formulas.identity import cached_by_identity
 from costlab.formulas.record import CostClass, Group
 
 # glibc gives blocks beyond this size back with every free, and the end of its heap once more than
@@ -44,7 +44,7 @@ def fresh_bytes(cost_class: CostClass, values: Mapping[str, Any], mode: str) -> 
     Between the bounds it depends on the history of the process's heap.
     """
     peak = np.asarray(_quantity(cost_class, "peak_bytes_step", values), dtype=float)
-    blocks = evaluate_together(_blocks(cost_class.groups), values)
+    blocks = evaluate_together(blocks_of(cost_class.groups), values)
     largest: Any = 1.0
     for elements in blocks:
         largest = np.maximum(largest, _ELEMENT * np.asarray(elements, dtype=float))
@@ -59,8 +59,8 @@ def _quantity(cost_class: CostClass, name: str, values: Mapping[str, Any]) -> An
     return 0.0 if found is None or found.expr is None else evaluate(found.expr, values)
 
 
-@lru_cache(maxsize=512)
-def _blocks(groups: tuple[Group, ...]) -> tuple[Expr, ...]:
+@cached_by_identity(512)
+def blocks_of(groups: tuple[Group, ...]) -> tuple[Expr, ...]:
     """Elements of every different operand that depends on a size, and the largest constant."""
     products: dict[Expr, None] = {}
     constant = 1

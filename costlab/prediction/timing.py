@@ -9,8 +9,7 @@ that comes fresh from the system costs a time of its own.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any
 
@@ -18,15 +17,16 @@ import numpy as np
 
 from costlab.algebra import Size
 from costlab.formulas.evaluate import evaluate, evaluate_together
+from costlab.formulas.identity import cached_by_identity
 from costlab.formulas.record import CostClass, Group
 from costlab.hardware.machine import DATASHEET, Machine
 from costlab.hardware.rates import MATRIX_KINDS
-from costlab.prediction.memory_state import footprint_bytes, fresh_bytes
+from costlab.prediction.memory_state import Fresh, footprint_bytes, fresh_bytes
 from costlab.prediction.shapes import rate_name, rate_shape
 
 LIMITERS = ("compute", "memory", "launch", "latency")
-_ALIASES = {"pointwise": "elementwise"}
-_FALLBACK = "copy"
+ALIASES = {"pointwise": "elementwise"}
+FALLBACK = "copy"
 # A class that runs this often is the body of a loop over steps.
 _LOOP_CALLS = 16
 # Activations that torch's recurrent layers apply in place, once per step and recurrent product;
@@ -93,16 +93,11 @@ def time_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, 
     low: Any = 0.0
     high: Any = 0.0
     parts: list[GroupTime] = []
-    sizes = _sizes(cost_class.groups)
+    sizes = sizes_of(cost_class.groups)
     found = iter(evaluate_together(tuple(chain.from_iterable(sizes)), values))
-    run = _Run(
-        machine,
-        mode,
-        fused=_runs_fused(cost_class.groups),
-        footprint=footprint_bytes(cost_class, values) if machine.cold_share else 0.0,
-    )
+    run = run_of(cost_class, values, machine, mode)
     for group, own in zip(cost_class.groups, sizes, strict=True):
-        part = _time_of_group(group, list(islice(found, len(own))), run)
+        part = time_of_group(group, list(islice(found, len(own))), run)
         arithmetic_decides = part.compute_s >= part.memory_s
         compute = compute + np.where(arithmetic_decides, part.work_s, 0.0)
         memory = memory + np.where(arithmetic_decides, 0.0, part.work_s)
@@ -111,9 +106,33 @@ def time_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, 
         low = low + (part.work_s + part.launch_s) * best
         high = high + (part.work_s + part.launch_s) * worst
         parts.append(part)
+    whole = Times(compute, memory, launch, 0.0, low, high, tuple(parts))
+    return with_fixed(whole, cost_class, values, machine, mode)
+
+
+def run_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, mode: str) -> Run:
+    """What all calls of a pass share."""
+    return Run(
+        machine,
+        mode,
+        fused=runs_fused(cost_class.groups),
+        footprint=footprint_bytes(cost_class, values) if machine.cold_share else 0.0,
+    )
+
+
+def with_fixed(
+    calls: Times, cost_class: CostClass, values: Mapping[str, Any], machine: Machine, mode: str
+) -> Times:
+    """The times of all calls, and what a pass costs beside them."""
+    passes_s = passes_of(cost_class, values, machine, mode)
+    best, worst = machine.spread_of("")
+    memory, launch = calls.memory_s, calls.launch_s + passes_s
+    low, high = calls.low_s + passes_s * best, calls.high_s + passes_s * worst
     if machine.fault_s_per_byte:
         fresh = fresh_bytes(cost_class, values, mode)
-        memory = memory + fresh.expected * machine.fault_s_per_byte
+        memory = memory + _faults_s(
+            fresh, calls.compute_s + memory + launch, machine.fault_s_per_byte
+        )
         low = low + fresh.least * machine.fault_s_per_byte
         high = high + fresh.most * machine.fault_s_per_byte
     steps = cost_class.cost.get("steps")
@@ -121,18 +140,57 @@ def time_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, 
     latency = count * machine.step_s
     best, worst = machine.spread_of("")
     high = np.inf if machine.basis == DATASHEET else high + latency * worst
-    return Times(compute, memory, launch, latency, low + latency * best, high, tuple(parts))
+    return replace(
+        calls,
+        memory_s=memory,
+        launch_s=launch,
+        latency_s=latency,
+        low_s=low + latency * best,
+        high_s=high,
+    )
 
 
-@lru_cache(maxsize=512)
-def _runs_fused(groups: tuple[Group, ...]) -> bool:
+def _faults_s(fresh: Fresh, other_s: Any, s_per_byte: float) -> Any:
+    """Seconds of fresh memory in a pass that takes ``other_s`` without.
+
+    Where either may happen, the pass is predicted in the (geometric) middle of both.
+    """
+    least_s, most_s = fresh.least * s_per_byte, fresh.expected * s_per_byte
+    return np.sqrt((other_s + least_s) * (other_s + most_s)) - other_s
+
+
+def passes_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, mode: str) -> Any:
+    """Seconds of a Python loop's own work: the calls of modules and what stands around them."""
+    total: Any = 0.0
+    if "pass_forward" not in machine.launch_s or runs_fused(cost_class.groups):
+        return total
+    for phase, calls in calls_by_phase(cost_class.groups).items():
+        fewest: Any = np.inf
+        for count in evaluate_together(calls, values):
+            fewest = np.minimum(fewest, np.where(np.asarray(count) >= _LOOP_CALLS, count, np.inf))
+        passes = np.where(np.isfinite(fewest), fewest, 0.0)
+        total = total + passes * machine.launch(phase, mode, "pass_")
+    return total
+
+
+@cached_by_identity(512)
+def calls_by_phase(groups: tuple[Group, ...]) -> Mapping[str, tuple[Size, ...]]:
+    """How often the classes of each phase run, every number once."""
+    found: dict[str, dict[Size, None]] = {}
+    for group in groups:
+        found.setdefault(group.phase, {})[group.calls] = None
+    return {phase: tuple(calls) for phase, calls in found.items()}
+
+
+@cached_by_identity(512)
+def runs_fused(groups: tuple[Group, ...]) -> bool:
     """Whether a recurrent layer of torch's C++ runs the steps."""
     gates = {group.calls for group in groups if group.op in _GATES}
     return any(group.op == BIAS_COPY and group.calls in gates for group in groups)
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class Run:
     """What the calls of one pass share."""
 
     machine: Machine
@@ -143,8 +201,8 @@ class _Run:
     def launch_s(self, group: Group, calls: Any) -> Any:
         """Seconds that one launch costs; ``calls`` tells a loop over steps."""
         within = self.machine.launch(group.phase, self.mode, "fused_")
-        copies = group.op == BIAS_COPY and "fused_forward" in self.machine.launch_s
-        extra = within if copies and self.machine.backend == "cpu" else 0.0
+        copies = group.op == BIAS_COPY and "product_forward" in self.machine.launch_s
+        extra = self.machine.launch(group.phase, self.mode, "product_") if copies else 0.0
         if self.fused:
             return within + extra
         single = self.machine.launch(group.phase, self.mode)
@@ -158,8 +216,8 @@ class _Run:
         The rate by shape holds for operands that the call itself brought into the caches.
         """
         rates = self.machine.rates
-        alone: Any = rates.bytes_per_s("", _FALLBACK, size)
-        level: Any = rates.bytes_per_s("", _FALLBACK, np.maximum(size, self.footprint))
+        alone: Any = rates.bytes_per_s("", FALLBACK, size)
+        level: Any = rates.bytes_per_s("", FALLBACK, np.maximum(size, self.footprint))
         if alone is None:
             return 0.0
         return self.machine.cold_share * size * np.maximum(1 / level - 1 / alone, 0.0)
@@ -184,30 +242,37 @@ def unrated_kinds(cost_class: CostClass, machine: Machine) -> tuple[str, ...]:
         kind
         for kind in kinds
         if machine.rates.flop_per_s(kind, ()) is None
-        and machine.rates.bytes_per_s("", _ALIASES.get(kind, kind), 1.0) is None
+        and machine.rates.bytes_per_s("", ALIASES.get(kind, kind), 1.0) is None
         and not machine.has_shapes(kind)
     )
 
 
-@lru_cache(maxsize=512)
-def _sizes(groups: tuple[Group, ...]) -> tuple[tuple[Size, ...], ...]:
-    """What the time of each group depends on, in the order :func:`_time_of_group` takes it."""
+@cached_by_identity(512)
+def sizes_of(groups: tuple[Group, ...]) -> tuple[tuple[Size, ...], ...]:
+    """What the time of each group depends on, in the order :func:`time_of_group` takes it."""
     return tuple((g.calls, g.flop, g.bytes, g.launches, *rate_shape(g)) for g in groups)
 
 
-def _time_of_group(group: Group, sizes: Sequence[Any], run: _Run) -> GroupTime:
+def time_of_group(group: Group, sizes: Sequence[Any], run: Run) -> GroupTime:
+    """Seconds of a group whose ``sizes_of`` are ``sizes``.
+
+    Everything is element by element, so that groups of one kind can be stacked in arrays.
+    """
     calls, flop, size, launches, *shape = sizes
     rate = run.machine.rates.flop_per_s(rate_name(group), tuple(shape))
-    kind = _ALIASES.get(group.kind, group.kind)
+    kind = ALIASES.get(group.kind, group.kind)
     per_byte = run.seconds_per_byte(group.op, kind, size)
-    if per_byte is None and rate is None:
-        per_byte = run.seconds_per_byte("", _FALLBACK, size)
     matrix = group.kind in MATRIX_KINDS
-    count = calls * (run.machine.matrix_factor if matrix else run.machine.program_factor)
-    compute = count * flop / rate if rate is not None else count * 0.0
+    if per_byte is None and (rate is None or matrix):
+        # No product is quicker than a copy of its operands would be.
+        per_byte = run.seconds_per_byte("", FALLBACK, size)
+    compute: Any = 0.0 if rate is None else flop / rate
     if matrix and run.machine.cold_share:
-        compute = compute + count * run.waiting_s(size)
-    memory = count * size * per_byte if per_byte is not None else count * 0.0
+        compute = compute + run.waiting_s(size)
+    memory: Any = 0.0 if per_byte is None else size * per_byte
+    compute, memory = (
+        calls * run.machine.in_program(alone_s, matrix=matrix) for alone_s in (compute, memory)
+    )
     return GroupTime(
         group=group,
         calls=calls,

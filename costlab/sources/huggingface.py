@@ -227,10 +227,12 @@ def _build(
     import torch
 
     from costlab.sources.cached import CachedModel
+    from costlab.sources.weights import repeated_weights
 
     config = _config(path, values, L)
     config.use_cache = mode in ("prefill", "decode")
-    model = _model(config)
+    with repeated_weights():
+        model = _model(config)
 
     def ids(length: int) -> torch.Tensor:
         return torch.randint(0, config.vocab_size, (b, length))

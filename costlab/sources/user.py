@@ -58,7 +58,7 @@ def _read(target: str) -> tuple[Path, str, bytes, list[str]]:
         content = path.read_bytes()
     except OSError as error:
         raise InputError(_("the file cannot be read"), given=f"{path}: {error.strerror}") from error
-    known = _functions(path, content)
+    known = [function.name for function in functions(path, content)]
     if not name:
         raise InputError(
             _("the factory's name is missing"),
@@ -147,14 +147,18 @@ def _sizes(
     return tuple(symbols), defaults, options
 
 
-def _functions(path: Path, content: bytes) -> list[str]:
-    """Names of the file's top-level functions, read without running it."""
+def functions(path: Path, content: bytes) -> list[ast.FunctionDef]:
+    """The file's public top-level functions, read without running it.
+
+    Raises:
+        ModuleError: if ``content`` is no valid Python.
+    """
     try:
         tree = ast.parse(content, filename=str(path))
     except (SyntaxError, ValueError) as error:
         raise blame(error, _("{path} is no valid Python").format(path=path), path) from error
     return [
-        item.name
+        item
         for item in tree.body
         if isinstance(item, ast.FunctionDef) and not item.name.startswith("_")
     ]

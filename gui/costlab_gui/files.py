@@ -17,6 +17,7 @@ from costlab_gui.model.recovery import Autosave, Recovered, discard
 from costlab_gui.model.session import Session
 from costlab_gui.model.session_file import SUFFIX, load, save
 from costlab_gui.settings import Settings
+from costlab_gui.tasks import import_file
 
 _AUTOSAVE_MS = 1500
 
@@ -106,7 +107,6 @@ class Files:
     def write_report(self, path: Path | None = None) -> None:
         """Write the report of what is shown, asking for the file unless it is given."""
         from costlab_gui.model.report import write_report
-        from costlab_gui.model.runs import shown_points
 
         if path is None:
             path = self._ask_save(
@@ -118,11 +118,20 @@ class Files:
             return
         session, workspace = self.hub.session, self.hub.workspace
         try:
-            write_report(session, workspace, shown_points(session), path)
+            write_report(session, workspace, self.hub.runs.points(), path)
         except CostLabError as error:
             self.hub.tell(error)
             return
         self.hub.tell(_("wrote {path}").format(path=path))
+
+    def import_runs(self, path: Path | None = None) -> None:
+        """Import measurements from a file, asking for it unless it is given."""
+        if path is None:
+            path = self._ask_open(
+                _("Import measurements"), _("Measurements (*.json *.jsonl *.sqlite)")
+            )
+        if path is not None:
+            import_file(self.hub, path)
 
     def recover(self, item: Recovered) -> None:
         """Go on with a session that a crash interrupted."""

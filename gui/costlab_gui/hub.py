@@ -8,6 +8,7 @@ from PySide6.QtCore import QObject, QTimer, Signal
 
 from costlab.errors import CostLabError
 from costlab_gui.jobs.job_list import JobList
+from costlab_gui.jobs.landmark_finder import LandmarkFinder
 from costlab_gui.jobs.run_watcher import RunWatcher
 from costlab_gui.model.document import Document
 from costlab_gui.model.jobs import RUNNING
@@ -15,6 +16,11 @@ from costlab_gui.model.messages import Message, Messages
 from costlab_gui.model.monitor import Monitor
 from costlab_gui.model.session import Session
 from costlab_gui.model.workspace import Workspace
+
+# What crossovers and ceilings depend on.
+_PLACES = frozenset({
+    "programs", "hidden", "setting", "over", "low", "high", "metrics", "budget", "hands", "opened",
+})  # fmt: skip
 
 
 class Hub(QObject):
@@ -50,6 +56,11 @@ class Hub(QObject):
         self.runs.changed.connect(lambda: self.data_changed.emit("runs"))
         self.closing.connect(self.runs.stop)
         self.closing.connect(self.jobs.end_all)
+        self.landmarks = LandmarkFinder(lambda: document.session, workspace, self)
+        self.landmarks.changed.connect(lambda: self.data_changed.emit("landmarks"))
+        self.closing.connect(self.landmarks.stop)
+        self.changed.connect(self._look_for_landmarks)
+        self.data_changed.connect(self._renew_landmarks)
         self.monitor = Monitor()
         self.jobs.changed.connect(self._mind_measuring)
         self.jobs.ended.connect(self._mind_measuring)
@@ -83,6 +94,14 @@ class Hub(QObject):
         if self._pending:
             changed, self._pending = frozenset(self._pending), set()
             self.changed.emit(changed)
+
+    def _look_for_landmarks(self, changed: frozenset[str]) -> None:
+        if changed & _PLACES:
+            self.landmarks.ask()
+
+    def _renew_landmarks(self, which: str) -> None:
+        if which in ("formulas", "machines"):
+            self.landmarks.ask()
 
     def _note(self, changed: frozenset[str]) -> None:
         if changed & {"runs", "store"}:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent
 from PySide6.QtWidgets import (
@@ -28,6 +30,7 @@ from costlab_gui.widgets.formula_card import FormulaCard
 from costlab_gui.widgets.landmarks_card import LandmarksCard
 from costlab_gui.widgets.lost_bar import LostBar
 from costlab_gui.widgets.machine_card import MachineCard
+from costlab_gui.widgets.own_modules import OwnModules
 from costlab_gui.widgets.sizes_panel import SizesPanel
 from costlab_gui.widgets.status_line import StatusLine
 from costlab_gui.widgets.top_bar import TopBar
@@ -88,7 +91,11 @@ class MainWindow(QMainWindow):
         self.top_bar.report_asked.connect(self.files.write_report)
         self.top_bar.measure_asked.connect(lambda: self.open_page("measure"))
         self.tabs.currentChanged.connect(self._tab_chosen)
+        self.own = OwnModules(hub, self.show_bar, self)
+        hub.asked.connect(self._take_asked)
         hub.changed.connect(self._on_changed)
+        hub.runs.watch()
+        hub.landmarks.watch()
         self._restore()
         self._on_changed(frozenset({"page"}))
         # The first picture does not wait for the store.
@@ -119,7 +126,11 @@ class MainWindow(QMainWindow):
         for item in lost():
             bar = LostBar(item)
             bar.accepted.connect(self.files.recover)
-            self._rows.insertWidget(1, bar)
+            self.show_bar(bar)
+
+    def show_bar(self, bar: QWidget) -> None:
+        """Put a question or a notice under the top bar."""
+        self._rows.insertWidget(1, bar)
 
     def toggle_column(self, column: QWidget) -> None:
         """Fold a side column away, or show it again."""
@@ -155,13 +166,22 @@ class MainWindow(QMainWindow):
         self.settings.save()
         event.accept()
 
+    def _take_asked(self, what: str, detail: object) -> None:
+        path = detail if isinstance(detail, Path) else None
+        if what == "import":
+            self.files.import_runs(path)
+        elif what == "devices":
+            from costlab_gui.widgets.device_dialog import DeviceDialog
+
+            DeviceDialog(self.hub, self).open()
+
     def _restore(self) -> None:
         geometry, columns = self.settings.geometry, self.settings.columns
         if geometry is None or not self.restoreGeometry(geometry):
             self.resize(self.sizeHint().boundedTo(self.screen().availableSize()))
         em = self.fontMetrics().horizontalAdvance("m")
         if columns is None or not self.columns.restoreState(columns):
-            self.columns.setSizes([26 * em, 66 * em, 28 * em])
+            self.columns.setSizes([29 * em, 64 * em, 31 * em])
 
     def _tab_chosen(self, index: int) -> None:
         self.open_page(self.tabs.tabData(index))
@@ -189,6 +209,7 @@ def _column(*cards: QWidget) -> QScrollArea:
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    area.setMinimumWidth(22 * area.fontMetrics().horizontalAdvance("m"))
+    bar = area.verticalScrollBar().sizeHint().width()
+    area.setMinimumWidth(inner.minimumSizeHint().width() + bar)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
     return area

@@ -8,14 +8,13 @@ import pytest
 
 from costlab.calibration.fit import (
     errors_by_name,
-    launch_costs,
     tables,
     with_program_state,
     with_residuals,
 )
 from costlab.calibration.pricing import PricedOp, predict_ops
 from costlab.calibration.suite import BANDWIDTH, PASS, SHAPED, Case
-from costlab.calibration.timings import Overheads, TimedCase, TinyProgram
+from costlab.calibration.timings import TimedCase
 from costlab.devices import fingerprint
 from costlab.hardware.calibration_record import CalibrationRecord, Residual
 from costlab.hardware.rates import CalibratedRates
@@ -126,24 +125,6 @@ def test_errors_by_name_are_medians_of_absolute_errors() -> None:
     assert errors_by_name(residuals) == pytest.approx({"a": 0.2, "b": 1.0})
 
 
-def _tiny(style: str, launches: int, cost_s: float, *, copies: int = 0) -> TinyProgram:
-    """Calls without work; a copied bias costs 2e-7 s, a launch of a recurrent layer."""
-    names = ["aten.addmm.default"] * copies + ["aten.relu.default"] * (launches - copies)
-    ops = tuple(PricedOp(name, "elementwise", "forward", 0, 0, 1, ()) for name in names)
-    return TinyProgram(style, "forward", ops, launches * cost_s + copies * 2e-7)
-
-
-def test_launches_cost_what_tiny_programs_take() -> None:
-    programs = [
-        _tiny("", 10, 2e-6, copies=4), _tiny("", 5, 8e-6), _tiny("loop_", 50, 1e-6, copies=10),
-        _tiny("fused_", 100, 2e-7, copies=10),
-    ]  # fmt: skip
-
-    costs = launch_costs(programs, _record(_TIMED))
-
-    assert costs == pytest.approx({"forward": 4e-6, "loop_forward": 1e-6, "fused_forward": 2e-7})
-
-
 def _pass(elements: int, factor: float) -> TimedCase:
     """A program of one addition, the work of which takes ``factor`` as long as alone."""
     item = _addition(elements)
@@ -179,10 +160,3 @@ def test_programs_that_find_their_bytes_further_out_have_a_cold_share() -> None:
 
     assert record.cold_share == 1.0
     assert record.program_factor == pytest.approx(1.0, rel=0.03)
-
-
-def test_a_disturbed_round_of_overheads_does_not_count() -> None:
-    quiet = Overheads((_tiny("", 10, 2e-6),), 1e-7, 1e-6, 5e-6, 7e-10)
-    hit = Overheads((_tiny("", 10, 9e-6),), 9e-7, 9e-6, 9e-6, 9e-10)
-
-    assert Overheads.median([quiet, hit, quiet]) == quiet

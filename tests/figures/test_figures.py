@@ -117,7 +117,9 @@ def test_a_ring_stands_at_its_values_with_its_sentence_clear_of_it() -> None:
     (ring,) = (e.attrib for e in root.iter(f"{SVG}circle") if e.attrib["fill"] == "none")
     assert (float(ring["cx"]), float(ring["cy"])) == pytest.approx(frame.at(512.0, 4e-3), abs=0.06)
     (text,) = (e.attrib for e in root.iter(f"{SVG}text") if e.text == "b overtakes at n = 512")
-    assert abs(float(text["y"]) - float(ring["cy"])) > float(ring["r"])
+    left, right = float(text["x"]), float(text["x"]) + 6 * len("b overtakes at n = 512")
+    radius = float(ring["r"])
+    assert not left - radius <= float(ring["cx"]) <= right + radius
 
 
 def test_colours_stand_on_the_elements_and_auto_swaps_every_one_of_them() -> None:

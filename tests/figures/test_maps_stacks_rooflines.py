@@ -139,8 +139,8 @@ def test_the_frame_of_a_roofline_follows_from_the_machine_alone() -> None:
 
     assert roofline_scales(far) == roofline_scales(ROOF)
     x, y = roofline_scales(ROOF)
-    # Whole decades that hold both ridges and the roof.
-    assert (x.low, x.high, y.low, y.high) == pytest.approx((0.1, 1e5, 1e10, 1e15))
+    # Whole decades that hold both ridges, the roof and an elementwise sum.
+    assert (x.low, x.high, y.low, y.high) == pytest.approx((0.01, 1e5, 1e9, 1e15))
     assert outside(far) == far.points[-1:]
     assert "outside: far, 10 000 000 FLOP/B, 1 GFLOP/s" in texts(roofline_svg(far))
     assert roofline_frame(far).bottom == pytest.approx(roofline_frame(ROOF).bottom)

@@ -96,3 +96,24 @@ def test_one_noisy_rate_does_not_bend_its_neighbours() -> None:
     rate = float(Surface.through(rates).at((1, 256, 64, 256)))
 
     assert abs(math.log(rate / 1e10)) < 0.1
+
+
+def test_a_surface_is_the_regression_written_out(seed: int) -> None:
+    """The product over dimensions equals the kernel of the distance, whichever of them vary."""
+    draw = np.random.default_rng(seed)
+    shapes = [tuple(int(x) for x in 2 ** draw.integers(0, 11, 4)) for _turn in range(40)]
+    surface = Surface.through([ShapedRate(shape, _law(*shape)) for shape in shapes])
+    for varying in ((), (0,), (1, 3), (0, 1, 2, 3)):
+        wanted = [draw.integers(1, 5000, 9) if i in varying else 96 for i in range(4)]
+        logs = np.log2(np.column_stack([np.broadcast_to(size, 9) for size in wanted]))
+        logs = np.clip(logs, surface.known.min(axis=0), surface.known.max(axis=0))
+        distance = np.square(logs[:, None] - surface.known).sum(axis=2)
+        near = np.exp(distance / (-2 * 2.5**2))
+        trend = surface.trend[0] + logs @ surface.trend[1:]
+
+        found = surface.at(wanted)
+
+        assert found.shape == (() if not varying else (9,))
+        np.testing.assert_allclose(
+            np.broadcast_to(found, 9), np.exp(trend + near @ surface.weights), rtol=1e-11
+        )

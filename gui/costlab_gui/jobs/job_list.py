@@ -51,9 +51,14 @@ class JobList(QObject):
         """Those that run or wait."""
         return tuple(one for one in self._jobs if not one.job.ended)
 
-    def start(self, command: Command) -> JobProcess:
-        """Run ``command`` now, or when the one that measures before it has ended."""
-        process = JobProcess(command, self._program, self, self._grace_ms)
+    def start(self, command: Command, program: tuple[str, ...] | None = None) -> JobProcess:
+        """Run ``command`` now, or when the one that measures before it has ended.
+
+        Args:
+            command: what to run.
+            program: what runs its words instead of CostLab's command line.
+        """
+        process = JobProcess(command, program or self._program, self, self._grace_ms)
         process.changed.connect(lambda: self.changed.emit(process))
         process.ended.connect(lambda: self._end(process))
         self._jobs.append(process)

@@ -25,7 +25,7 @@ class JobProcess(QObject):
     also what the system does when the app dies.
 
     Signals:
-        changed: its state or progress is new.
+        changed: its state or progress is new, or a second has passed.
         heard: a JSON line of stdout (dict).
         ended: it has ended, in whatever way; comes once.
     """
@@ -50,6 +50,9 @@ class JobProcess(QObject):
         self._process.readyReadStandardError.connect(self._read_errors)
         self._process.finished.connect(self._finish)
         self._process.errorOccurred.connect(self._fail)
+        self._second = QTimer(self)
+        self._second.setInterval(1000)
+        self._second.timeout.connect(self.changed)
         self._grace = QTimer(self)
         self._grace.setSingleShot(True)
         self._grace.setInterval(grace_ms)
@@ -65,6 +68,7 @@ class JobProcess(QObject):
         self.job.start()
         program, *words = child_words(self._program, self.job.command)
         self._process.start(program, words)
+        self._second.start()
         self.changed.emit()
 
     def cancel(self) -> None:
@@ -102,6 +106,7 @@ class JobProcess(QObject):
 
     def _finish(self, code: int, status: QProcess.ExitStatus) -> None:
         self._grace.stop()
+        self._second.stop()
         self._read()
         self._read_errors()
         known = len(self.job.lines)
@@ -111,6 +116,7 @@ class JobProcess(QObject):
     def _fail(self, error: QProcess.ProcessError) -> None:
         # Every other error also ends in `finished`.
         if error == QProcess.ProcessError.FailedToStart:
+            self._second.stop()
             self.job.fail(_("could not be started: {why}").format(why=self._process.errorString()))
             self._tell([])
 

@@ -3,37 +3,25 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from costlab.arch import registry
 from costlab.devices import fingerprint
-from costlab.errors import CostLabError, InputError, SizeError
+from costlab.errors import CostLabError, InputError
 from costlab.i18n import _
-from costlab.prediction.record import Prediction
-from costlab.symbols import parse_values
 from costlab.units import format_value
-from costlab_gui.model.explore import point
+from costlab_gui.model.duration import START_S, about, seconds_of
+from costlab_gui.model.predicted import predicted
 from costlab_gui.model.session import THIS_MACHINE, Session, Setting
+from costlab_gui.model.size_lists import values_of
+from costlab_gui.model.wording import conditions
 from costlab_gui.model.workspace import NotDerived, Workspace
 
 TOO_LARGE, OUTSIDE, UNKNOWN = "too large", "outside", "unknown"
 MIN_REPEATS = 3
 MOST_POINTS = 500
 
-# How long the parts of a point take beside the calls, in seconds; measured on two cores. The
-# estimate is these and the predicted time of a call, so it is about right and no more.
-_START_S = 3.0
-_PROCESS_S = 0.15
-_DESCRIBE_S = 0.1
-_RESIDENT_S = 2.3
-_ENERGY_S = 17.0
-_UNKNOWN_CALL_S = 0.1
-# As in a process's timing plan: warming up, and sampling.
-_WARM_CALLS, _WARM_S = 8, 1.0
-_SAMPLES, _LEAST_S, _MOST_S = 10, 0.3, 3.0
-_PROCESS_LIMIT_S = 120.0
 _RUNTIME_BYTES = 300 * 2**20
 
 
@@ -58,17 +46,16 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One point before it is measured.
+    """One point before it is measured, with its predicted time and peak (None without).
 
-    ``problem`` is one of the constants above or "", with the reason in ``why``; ``seconds`` is
-    what its processes may take together.
+    ``problem`` is one of the constants above or "", with the reason in ``why``.
     """
 
     target: str
     sizes: Mapping[str, int]
     options: Mapping[str, bool]
-    prediction: Prediction | None
-    seconds: float
+    time_s: float | None
+    peak_bytes: float | None
     problem: str = ""
     why: str = ""
 
@@ -98,45 +85,10 @@ class MeasurePlan:
             else _("{count} points").format(count=len(self.points))
         )  # fmt: skip
         parts = [count, _("about {time}").format(time=about(self.seconds))]
-        guessed = sum(one.prediction is None for one in self.points)
+        guessed = sum(one.time_s is None for one in self.points)
         if guessed:
             parts.append(_("{count} without a prediction").format(count=guessed))
         return " · ".join(parts)
-
-    def basis(self) -> str:
-        """How the duration is estimated."""
-        return _(
-            "About: for each point the predicted time of a call, as often as it is called, and "
-            "{process} s for each process, {resident} s for the resident peak; {start} s to start."
-        ).format(process=_PROCESS_S, resident=_RESIDENT_S, start=_START_S)
-
-
-def values_of(session: Session, text: str) -> tuple[int, ...]:
-    """The sizes of ``session.over`` in ``text``.
-
-    Raises:
-        SizeError: as the command line would.
-    """
-    return tuple(sorted(parse_values(text.replace(" ", ""), session.over)))
-
-
-def first_values(session: Session) -> str:
-    """A range over the x axis, coarse enough for a first look."""
-    low = max(session.low, 1)
-    factor = 2
-    while low * factor**5 < session.high:
-        factor *= 2
-    return f"{low}:{session.high}:x{factor}"
-
-
-def values_text(values: Sequence[int]) -> str:
-    """Sizes as one types them: a range where they are one, else a list."""
-    ordered = sorted(set(values))
-    if len(ordered) > 2:
-        factor = ordered[1] // ordered[0]
-        if factor > 1 and all(a * factor == b for a, b in pairwise(ordered)):
-            return f"{ordered[0]}:{ordered[-1]}:x{factor}"
-    return ",".join(map(str, ordered))
 
 
 def why_not_here(setting: Setting) -> str:
@@ -188,13 +140,13 @@ def plan(
         )
     energy = wish.energy and energy_counter
     found = [
-        _planned(session, workspace, target, value, wish.repeats, energy, free_bytes)
+        _checked(one, free_bytes)
         for target in session.shown
-        for value in _own_values(session, workspace, target, values)
+        for one in _of_program(session, workspace, target, values)
     ]
     left_out = [] if wish.all else [one for one in found if one.problem in (TOO_LARGE, OUTSIDE)]
     points = [one for one in found if one not in left_out]
-    seconds = _START_S + sum(one.seconds for one in points)
+    seconds = START_S + sum(seconds_of(one.time_s, wish.repeats, energy) for one in points)
     if wish.budget_s is not None:
         # With a budget more processes are timed, until the interval is tight.
         seconds = wish.budget_s
@@ -232,57 +184,57 @@ def threads_of(session: Session, workspace: Workspace) -> int:
         return 1
 
 
-def about(seconds: float) -> str:
-    """A duration that is only about right, with two digits."""
-    return format_value(float(f"{seconds:.2g}"), "s")
-
-
-def seconds_of(call_s: float | None, repeats: int, energy: bool) -> float:
-    """What the processes of a point may take together, where a call takes ``call_s``."""
-    call = _UNKNOWN_CALL_S if call_s is None else call_s
-    warm = call + min(_WARM_CALLS * call, _WARM_S + call)
-    sampling = max(min(max(_LEAST_S, _SAMPLES * call), _MOST_S), call)
-    timed = min(_PROCESS_S + warm + sampling, _PROCESS_LIMIT_S)
-    memory = 2 * (_PROCESS_S + call)
-    return _DESCRIBE_S + repeats * timed + memory + _RESIDENT_S + (_ENERGY_S if energy else 0.0)
-
-
-def _own_values(
+def _of_program(
     session: Session, workspace: Workspace, target: str, values: tuple[int, ...]
-) -> tuple[int, ...]:
-    """The values for a program; one that does not depend on them is measured once."""
-    if _has(workspace, session.setting, target, session.over):
-        return values
-    return (session.sizes.get(session.over, values[0]),)
-
-
-def _planned(
-    session: Session, workspace: Workspace, target: str, value: int, repeats: int, energy: bool,
-    free_bytes: int | None,
-) -> Planned:  # fmt: skip
+) -> list[Planned]:
+    """Points of one program; one that does not depend on the size is measured once."""
     setting = session.setting
-    sizes = {
-        name: size
-        for name, size in {**setting.sizes, session.over: value}.items()
-        if _has(workspace, setting, target, name)
-    }
-    problem, why, prediction = "", "", None
+    if not _has(workspace, setting, target, session.over):
+        values = (session.sizes.get(session.over, values[0]),)
+    points = [
+        {
+            name: size
+            for name, size in {**setting.sizes, session.over: value}.items()
+            if _has(workspace, setting, target, name)
+        }
+        for value in values
+    ]
+    nothing: list[float | None] = [None] * len(points)
+    times, peaks, why = nothing, nothing, ""
     try:
-        prediction = point(setting, workspace, target, {session.over: value})
-        sizes = dict(prediction.sizes)
-    except SizeError as error:
-        problem, why = OUTSIDE, str(error)
+        peaks = predicted(workspace, setting, target, points, "memory")
+        times = predicted(workspace, setting, target, points, "time")
     except CostLabError as error:
-        problem, why = UNKNOWN, str(error)
-    if prediction is not None and free_bytes is not None and prediction.peak_bytes is not None:
-        needed = prediction.peak_bytes + _RUNTIME_BYTES
-        if needed > free_bytes:
-            problem = TOO_LARGE
-            why = _("needs {needed}, {free} are free").format(
-                needed=format_value(needed, "B"), free=format_value(free_bytes, "B")
-            )
-    seconds = seconds_of(prediction.time_s if prediction else None, repeats, energy)
-    return Planned(target, sizes, _options(setting, target), prediction, seconds, problem, why)
+        why = str(error)
+    options = _options(setting, target)
+    return [
+        Planned(
+            target, sizes, options, time_s, peak, *_problem(workspace, setting, target, peak, why)
+        )
+        for sizes, time_s, peak in zip(points, times, peaks, strict=True)
+    ]
+
+
+def _problem(
+    workspace: Workspace, setting: Setting, target: str, peak: float | None, why: str
+) -> tuple[str, str]:
+    if why:
+        return UNKNOWN, why
+    if peak is not None:
+        return "", ""
+    domain = workspace.derivation(target, setting).classes[0].domain
+    return OUTSIDE, _("no formula holds here; {domain}").format(domain=conditions(domain))
+
+
+def _checked(one: Planned, free_bytes: int | None) -> Planned:
+    """``one``, marked if its memory would not be there."""
+    needed = (one.peak_bytes or 0) + _RUNTIME_BYTES
+    if free_bytes is None or one.peak_bytes is None or needed <= free_bytes:
+        return one
+    why = _("needs {needed}, {free} are free").format(
+        needed=format_value(needed, "B"), free=format_value(free_bytes, "B")
+    )
+    return replace(one, problem=TOO_LARGE, why=why)
 
 
 def _has(workspace: Workspace, setting: Setting, target: str, name: str) -> bool:

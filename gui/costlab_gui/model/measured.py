@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import contextlib
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from costlab.errors import CostLabError
 from costlab.i18n import _
 from costlab.units import format_percent, format_value
-from costlab_gui.model.explore import point
+from costlab_gui.model.predicted import predicted
 from costlab_gui.model.runs import FAILED
 from costlab_gui.model.session import Session, Setting
 from costlab_gui.model.workspace import Workspace
@@ -71,8 +72,22 @@ class Row:
             return ""
         return ("+" if self.error >= 0 else "-") + format_percent(_digits(abs(self.error)))
 
-    def sizes_text(self) -> str:
-        return " ".join(f"{name}={value}" for name, value in self.sizes.items())
+    def sizes_text(self, names: Collection[str] | None = None) -> str:
+        """Its sizes, or those of ``names``."""
+        return " ".join(
+            f"{name}={value}"
+            for name, value in self.sizes.items()
+            if names is None or name in names
+        )
+
+
+def varying(rows: Sequence[Row]) -> frozenset[str]:
+    """Sizes that are not the same in all of ``rows`` that have them; all where none differs."""
+    values: dict[str, set[int]] = {}
+    for row in rows:
+        for name, value in row.sizes.items():
+            values.setdefault(name, set()).add(value)
+    return frozenset(name for name, found in values.items() if len(found) > 1) or frozenset(values)
 
 
 def status_text(status: str) -> str:
@@ -114,6 +129,7 @@ class Rows:
             measured: the run's results.
             now: target and sizes ("n=512 d=64") of the point that is being measured.
         """
+        self._predict_all(planned, measured)
         left = list(measured)
         found = []
         for one in planned:
@@ -130,7 +146,7 @@ class Rows:
         running = now is not None and now[0] == one["target"] and _within(text, now[1])
         return Row(
             one["target"], one["sizes"], one["mode"], NOW if running else WAITING,
-            predicted_s=self._predict(one, one["target"]),
+            predicted_s=self._predicted[_key(one)],
         )  # fmt: skip
 
     def _done(self, result: Point) -> Row:
@@ -149,23 +165,40 @@ class Rows:
             interval_s=(interval[0], interval[1]) if interval else None,
             peak_bytes=result.get("peak_bytes"),
             energy_j=result.get("energy_j"),
-            predicted_s=self._predict(result, result["architecture"]),
+            predicted_s=self._predicted[_key(result)],
             notes=" · ".join(part for part in (*notes, " ".join(why.split())) if part),
         )
 
-    def _predict(self, one: Point, target: str) -> float | None:
-        sizes = one["sizes"]
-        key = (target, one["mode"], one["dtype"], one["device"], one["threads"], *sizes.items())
-        if key not in self._predicted:
+    def _predict_all(self, planned: Sequence[Point], measured: Sequence[Point]) -> None:
+        """Predict what is new, a program at a time."""
+        groups: dict[tuple[object, ...], list[Point]] = {}
+        for one in (*planned, *measured):
+            if _key(one) not in self._predicted:
+                groups.setdefault((*_key(one)[:-1], tuple(one["sizes"])), []).append(one)
+        for points in groups.values():
+            one = points[0]
             setting = Setting(
                 one["mode"], one["dtype"], one["device"], one["threads"],
-                dict(one.get("options", {})), dict(sizes),
+                dict(one.get("options", {})),
             )  # fmt: skip
-            try:
-                self._predicted[key] = point(setting, self._workspace, target, {}).time_s
-            except CostLabError:
-                self._predicted[key] = None
-        return self._predicted[key]
+            sizes = [point["sizes"] for point in points]
+            times: list[float | None] = [None] * len(points)
+            with contextlib.suppress(CostLabError):
+                times = predicted(self._workspace, setting, _target(one), sizes, "time")
+            for point, time_s in zip(points, times, strict=True):
+                self._predicted[_key(point)] = time_s
+
+
+def _target(one: Point) -> str:
+    """Plans call it a target, results an architecture."""
+    return str(one["target"] if "target" in one else one["architecture"])
+
+
+def _key(one: Point) -> tuple[object, ...]:
+    return (
+        _target(one), one["mode"], one["dtype"], one["device"], one["threads"],
+        tuple(sorted(one.get("options", {}).items())), tuple(sorted(one["sizes"].items())),
+    )  # fmt: skip
 
 
 def shown_runs(session: Session, run: str, newest: str, shown: bool) -> tuple[str, ...]:

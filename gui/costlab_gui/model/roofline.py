@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from costlab.algebra import Expr, as_expr
 from costlab.errors import CostLabError
 from costlab.figures.spec import Roof, RooflineSpec, RoofPoint
-from costlab.formulas.evaluate import evaluate
 from costlab.i18n import _
-from costlab.prediction.timing import GroupTime, time_of
-from costlab_gui.model.placed import Placed, place
+from costlab.prediction.timing import GroupTime
+from costlab_gui.model.amounts import formula, line, number, quantity, total
+from costlab_gui.model.formula import operator_title, seconds_of, times_at
+from costlab_gui.model.place import Place, locate
 from costlab_gui.model.roofs import Level, Roofs, roofs_of
 from costlab_gui.model.session import Session
 from costlab_gui.model.workspace import Workspace
@@ -74,17 +74,18 @@ def roofline(session: Session, workspace: Workspace, operators: bool = False) ->
     targets = (session.selected,) if operators else session.shown
     for target in targets:
         try:
-            placed = place(target, setting, workspace)
+            place = locate(setting, workspace, target)
         except CostLabError as error:
             problems[target] = str(error)
             continue
+        if place.problem:
+            problems[target] = place.problem
+            continue
         colour = session.colour(target) if target in session.programs else 0
-        name = workspace.title(target)
-        rows += (
-            _operators(placed, roofs, target, colour)
-            if operators
-            else [_program(placed, roofs, target, name, colour)]
-        )
+        if operators:
+            rows += _operators(place, roofs, colour)
+        else:
+            rows.append(_program(place, roofs, workspace.title(target), colour))
     slowest = max((row.time_s for row in rows), default=0.0)
     if not operators and slowest:
         rows = [replace(row, share=row.time_s / slowest) for row in rows]
@@ -143,54 +144,64 @@ def limiter_text(name: str) -> str:
     }[name]
 
 
-def operator_name(op: str) -> str:
-    """ "aten.mm.default" as "mm"."""
-    parts = op.split(".")
-    return parts[1] if len(parts) > 1 else op
-
-
-def _program(placed: Placed, roofs: Roofs, target: str, name: str, colour: int) -> Row:
-    times = time_of(placed.cost_class, placed.values, roofs.machine, placed.derivation.mode)
-    flop = placed.quantity("flop") or 0.0
-    size = placed.quantity("bytes") or 0.0
-    level = roofs.level(placed.quantity("peak_bytes") or size)
+def _program(place: Place, roofs: Roofs, name: str, colour: int) -> Row:
+    times = times_at(place)
+    size = quantity(place, "bytes") or 0.0
     return _row(
-        roofs, level, name=name, target=target, colour=colour, flop=flop, size=size,
-        seconds=float(times.total_s), limiter=times.limiter(),
-        calls=placed.quantity("launches") or 0.0, share=1.0, formula=placed.formula("bytes"),
-    )  # fmt: skip
+        roofs,
+        roofs.level(quantity(place, "peak_bytes") or size),
+        name=name,
+        target=place.target,
+        colour=colour,
+        flop=quantity(place, "flop") or 0.0,
+        size=size,
+        seconds=float(times.total_s),
+        limiter=times.limiter(),
+        calls=quantity(place, "launches") or 0.0,
+        share=1.0,
+        formula=formula(place, "bytes"),
+    )
 
 
-def _operators(placed: Placed, roofs: Roofs, target: str, colour: int) -> list[Row]:
+def _operators(place: Place, roofs: Roofs, colour: int) -> list[Row]:
     """One row per operator and phase, the longest first."""
-    times = time_of(placed.cost_class, placed.values, roofs.machine, placed.derivation.mode)
+    times = times_at(place)
     together: dict[tuple[str, str], list[GroupTime]] = {}
     for part in times.groups:
-        together.setdefault((part.group.op, part.group.phase), []).append(part)
-    phases = {phase for _op, phase in together}
-    whole = sum(float(part.work_s + part.launch_s) for part in times.groups) or 1.0
+        name = operator_title(part.group.op)
+        together.setdefault((name, part.group.phase), []).append(part)
+    phases = {phase for _name, phase in together}
+    whole = seconds_of(times.groups) or 1.0
     rows = []
-    for (op, phase), parts in together.items():
-        seconds = sum(float(part.work_s + part.launch_s) for part in parts)
-        work = {
-            "compute": sum(float(p.work_s) for p in parts if p.compute_s >= p.memory_s),
-            "memory": sum(float(p.work_s) for p in parts if p.compute_s < p.memory_s),
-            "launch": sum(float(p.launch_s) for p in parts),
-        }
-        formula: Expr = sum((p.group.calls * p.group.bytes for p in parts), as_expr(0))
-        flop = sum(float(p.calls) * placed.number(p.group.flop) for p in parts)
-        largest = max(placed.number(p.group.bytes) for p in parts)
+    for (name, phase), parts in together.items():
+        seconds = seconds_of(parts)
+        moved = total(p.group.calls * p.group.bytes for p in parts)
         rows.append(
             _row(
-                roofs, roofs.level(largest), target=target, colour=colour, flop=flop,
-                name=operator_name(op) + (f" · {phase}" if len(phases) > 1 else ""),
-                size=float(evaluate(formula, placed.values)), seconds=seconds,
-                limiter=max(work, key=lambda name: work[name]),
-                calls=sum(float(p.calls) for p in parts), share=seconds / whole,
-                formula=str(formula),
+                roofs,
+                roofs.level(max(number(place, p.group.bytes) for p in parts)),
+                name=name + (f" · {phase}" if len(phases) > 1 else ""),
+                target=place.target,
+                colour=colour,
+                flop=number(place, total(p.group.calls * p.group.flop for p in parts)),
+                size=number(place, moved),
+                seconds=seconds,
+                limiter=_limiter(parts),
+                calls=sum(float(p.calls) for p in parts),
+                share=seconds / whole,
+                formula=line(moved),
             )
-        )  # fmt: skip
+        )
     return sorted(rows, key=lambda row: -row.time_s)
+
+
+def _limiter(parts: Sequence[GroupTime]) -> str:
+    seconds = {
+        "compute": sum(float(p.work_s) for p in parts if p.compute_s >= p.memory_s),
+        "memory": sum(float(p.work_s) for p in parts if p.compute_s < p.memory_s),
+        "launch": sum(float(p.launch_s) for p in parts),
+    }
+    return max(seconds, key=lambda name: seconds[name])
 
 
 def _row(

@@ -52,7 +52,9 @@ class Session:
 
     Attributes:
         programs: what is compared, in order: a catalogue name, ``FILE.py:FACTORY`` or
-            ``hf:FILE.json``. The place in the list is the colour.
+            ``hf:FILE.json``.
+        colours: indices into the palette of programs, so that they keep their colour when
+            others come and go; the place in the list where there is none.
         hidden: those of ``programs`` that the legend has switched off.
         selected: the program whose formula is explained.
         setting: mode, dtype, device, sizes.
@@ -68,6 +70,7 @@ class Session:
     """
 
     programs: tuple[str, ...] = ("full_attention", "sliding_window", "linear_attention", "lstm")
+    colours: Mapping[str, int] = field(default_factory=dict)
     hidden: tuple[str, ...] = ()
     selected: str = "full_attention"
     setting: Setting = field(default_factory=Setting)
@@ -98,4 +101,5 @@ class Session:
 
     def colour(self, target: str) -> int:
         """Index of a program into the palette."""
-        return self.programs.index(target)
+        found = self.colours.get(target)
+        return self.programs.index(target) if found is None else found

@@ -79,6 +79,7 @@ def from_json(data: Any, folder: Path | None = None) -> tuple[Session, tuple[str
             reference=lambda value: None if value is None else _setting(value),
             budget=lambda value: Budget(**_fields(Budget, value)),
             opened=_texts,
+            colours=_indices,
         )
     )
     _check(session)
@@ -135,6 +136,15 @@ def _flags(value: Any) -> dict[str, bool]:
 def _texts(value: Any) -> dict[str, str]:
     if not isinstance(value, dict) or not all(isinstance(text, str) for text in value.values()):
         raise _bad("opened", value)
+    return dict(value)
+
+
+def _indices(value: Any) -> dict[str, int]:
+    if not isinstance(value, dict) or not all(
+        isinstance(index, int) and not isinstance(index, bool) and index >= 0
+        for index in value.values()
+    ):
+        raise _bad("colours", value)
     return dict(value)
 
 
@@ -207,7 +217,7 @@ def _with_paths(data: Mapping[str, Any], move: Callable[[str], str]) -> dict[str
         return value
 
     found = dict(data)
-    for name in ("programs", "hidden", "opened"):
+    for name in ("programs", "hidden", "opened", "colours"):
         if name in found:
             found[name] = each(found[name])
     for name in ("selected", "store"):

@@ -12,6 +12,12 @@ from costlab.figures.spec import AnyFigure
 from costlab.i18n import _
 from costlab_gui.hub import Hub
 
+CURVES_ONLY = frozenset(
+    {"page", "over", "low", "high", "metrics", "log_x", "log_y", "linked", "budget", "runs",
+     "store", "reference", "hands"}
+)  # fmt: skip
+"""Fields of the session that change nothing but the curves page."""
+
 
 class Page(QWidget):
     """Base of the pages. Set ``key`` (of ``session.PAGES``) and override :meth:`refresh`."""

@@ -29,6 +29,16 @@ def load() -> tuple[str, ...]:
 
 def text_font() -> QFont:
     """The font of the app at the user's size, with figures of equal width."""
+    return QFont(_text())
+
+
+def mono_font() -> QFont:
+    """The font of figures, symbols and code, at the same size."""
+    return QFont(_mono())
+
+
+@cache
+def _text() -> QFont:
     load()
     font = QFont(_system())
     font.setFamilies([TEXT, *_system().families()])
@@ -36,10 +46,9 @@ def text_font() -> QFont:
     return font
 
 
-def mono_font() -> QFont:
-    """The font of figures, symbols and code, at the same size."""
-    load()
-    font = QFont(text_font())
+@cache
+def _mono() -> QFont:
+    font = text_font()
     system = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     # JetBrains Mono has no thin space; Inter lends its own.
     font.setFamilies([MONO, TEXT, *system.families()])

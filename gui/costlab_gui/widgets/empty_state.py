@@ -31,15 +31,15 @@ class EmptyState(QWidget):
         self._sentence = QLabel()
         self._sentence.setWordWrap(True)
         set_role(self._sentence, "dim")
-        self._button = QPushButton()
-        self._button.clicked.connect(self.acted)
+        self.action = QPushButton()
+        self.action.clicked.connect(self.acted)
         layout = QVBoxLayout(self)
         layout.setSpacing(12)
         layout.addStretch(1)
         for widget in (self._picture, self._sentence):
             widget.setAlignment(Qt.AlignmentFlag.AlignCenter)
             layout.addWidget(widget)
-        layout.addWidget(self._button, alignment=Qt.AlignmentFlag.AlignCenter)
+        layout.addWidget(self.action, alignment=Qt.AlignmentFlag.AlignCenter)
         layout.addStretch(1)
         self.say(sentence, action)
         self.retheme()
@@ -48,8 +48,8 @@ class EmptyState(QWidget):
         """Change the sentence and the button; an empty ``action`` hides the button."""
         self._sentence.setText(sentence)
         self.setAccessibleName(sentence)
-        self._button.setText(action)
-        self._button.setVisible(bool(action))
+        self.action.setText(action)
+        self.action.setVisible(bool(action))
 
     def retheme(self) -> None:
         """Draw the icon in the colour of the theme that is on."""

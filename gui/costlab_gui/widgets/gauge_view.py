@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 from costlab.devices.readings import Sample
 from costlab_gui.model.gauges import Gauge, points, say, top
 from costlab_gui.theme.stylesheet import set_role
-from costlab_gui.widgets.elided import ElidedLabel
+from costlab_gui.widgets.elided_label import ElidedLabel
 from costlab_gui.widgets.sparkline import Sparkline
 
 

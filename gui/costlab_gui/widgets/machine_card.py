@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from costlab.i18n import _
 from costlab_gui.hub import Hub
 from costlab_gui.model.gauges import Gauge, gauges, nothing, one_line, points, say, top, why_short
 from costlab_gui.model.monitor import KEPT_S, Device, Snapshot
 from costlab_gui.theme.stylesheet import set_role
+from costlab_gui.widgets.card import Card
 from costlab_gui.widgets.sparkline import Sparkline
 from costlab_gui.widgets.watch import Watch
 
 
-class MachineCard(QFrame):
+class MachineCard(Card):
     """Live while it is shown."""
 
     def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        set_role(self, "card")
-        self.setAccessibleName(_("This machine"))
+        super().__init__(_("THIS MACHINE"), parent)
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
-        title = QLabel(_("THIS MACHINE"))
-        set_role(title, "section")
         self._silence = QLabel()
         set_role(self._silence, "warning")
         self._silence.hide()
-        head = QHBoxLayout()
-        head.addWidget(title)
-        head.addStretch()
-        head.addWidget(self._silence)
+        self.header.addWidget(self._silence)
         cpu, memory = gauges("cpu")[:2]
         self._cpu, self._memory = _Curve(cpu, _("CPU")), _Curve(memory, memory.title)
         self._body = QWidget()
@@ -40,11 +34,8 @@ class MachineCard(QFrame):
         inner.addWidget(self._cpu)
         inner.addWidget(self._memory)
         inner.addLayout(self._gpus)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(12, 12, 12, 12)
-        layout.addLayout(head)
-        layout.addWidget(self._body)
-        layout.addStretch()
+        self.body.addWidget(self._body)
+        self.body.addStretch()
         self._lines: list[_GpuLine] = []
         hub.themed.connect(self.update)
         Watch(hub, self).came.connect(self.show_snapshot)

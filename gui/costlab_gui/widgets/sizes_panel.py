@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QFrame, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from costlab.i18n import _
 from costlab_gui.hub import Hub
 from costlab_gui.model.sizes import changed_sizes, sizes_of, snap_of
-from costlab_gui.widgets.card import GAP, Card
+from costlab_gui.widgets.card import Card
 from costlab_gui.widgets.head_size import HeadSizeRow
 from costlab_gui.widgets.size_control import SizeControl
 from costlab_gui.widgets.size_edit import grouped
 
 _FIELDS = frozenset({"programs", "sizes", "mode", "dtype", "device", "options", "opened"})
-_FEWEST_ROWS = 2
 
 
 class SizesPanel(Card):
@@ -27,19 +25,12 @@ class SizesPanel(Card):
         self.hub = hub
         self._controls: dict[str, SizeControl] = {}
         self._drag: int | None = None
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         self._head = HeadSizeRow()
         self._head.sized.connect(lambda size: self._change("k", size))
         self._head.kept.connect(lambda _on: self.refresh())
-        self._canvas = QWidget()
-        self._canvas.setObjectName("canvas")
-        self._rows = QVBoxLayout(self._canvas)
-        self._rows.setContentsMargins(0, 0, 0, 0)
-        self._rows.setSpacing(GAP)
-        self._rows.addStretch(1)
-        self._area = _FittingScrollArea(self._canvas)
-        self.body.addWidget(self._area)
         hub.changed.connect(self._note)
-        hub.data_changed.connect(lambda _which: self.refresh())
+        hub.data_changed.connect(self._learn)
         self.refresh()
 
     def control(self, name: str) -> SizeControl:
@@ -69,10 +60,14 @@ class SizesPanel(Card):
         if changed & _FIELDS:
             self.refresh()
 
+    def _learn(self, which: str) -> None:
+        if which == "formulas":
+            self.refresh()
+
     def _rebuild(self, names: list[str]) -> None:
         old, self._controls = self._controls, {}
         for control in (*old.values(), self._head):
-            self._rows.removeWidget(control)
+            self.body.removeWidget(control)
         for name in names:
             self._controls[name] = old.pop(name) if name in old else self._made(name)
         for control in old.values():
@@ -81,9 +76,8 @@ class SizesPanel(Card):
         rows: list[QWidget] = [self._controls[name] for name in names]
         rows.insert(names.index("h") + 1 if "h" in names else len(rows), self._head)
         for place, row in enumerate(rows):
-            self._rows.insertWidget(place, row)
+            self.body.insertWidget(place, row)
         self._order_tabs(names)
-        self._area.updateGeometry()
 
     def _order_tabs(self, names: list[str]) -> None:
         stops: list[QWidget] = []
@@ -115,32 +109,3 @@ class SizesPanel(Card):
         text = _("set {name} to {value}").format(name=name, value=grouped(size))
         changes = changed_sizes(sizes, name, size, self._head.keeps)
         self.hub.change(text, drag=self._drag, sizes=changes)
-
-
-class _FittingScrollArea(QScrollArea):
-    """As high as its content where there is room, scrolled where there is not."""
-
-    def __init__(self, content: QWidget) -> None:
-        super().__init__()
-        self._content = content
-        self.setWidgetResizable(True)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
-        policy.setHeightForWidth(True)
-        self.setSizePolicy(policy)
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setWidget(content)
-
-    def sizeHint(self) -> QSize:
-        return self._content.sizeHint()
-
-    def heightForWidth(self, width: int) -> int:
-        if not self._content.hasHeightForWidth():
-            return self._content.sizeHint().height()
-        return self._content.heightForWidth(width)
-
-    def minimumSizeHint(self) -> QSize:
-        content = self._content.minimumSizeHint()
-        row = self.fontMetrics().height() * 3
-        return QSize(content.width(), min(content.height(), _FEWEST_ROWS * row))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -114,3 +115,30 @@ def test_at_the_end_of_the_app_every_tree_is_gone(jobs: JobList, qtbot: QtBot) -
 
 def _is_gone(process: psutil.Process) -> bool:
     return not process.is_running() or process.status() == psutil.STATUS_ZOMBIE
+
+
+_APP = """
+import subprocess
+import sys
+from PySide6.QtCore import QCoreApplication
+from costlab_gui.jobs.job_list import JobList
+from costlab_gui.model.jobs import Command
+app = QCoreApplication([])
+jobs = JobList(program=tuple(sys.argv[1:]))
+process = jobs.start(Command("obeys", ("obeys",)))
+process.heard.connect(lambda _line: print(process.pid, flush=True))
+app.exec()
+"""
+
+
+def test_a_child_ends_when_the_app_is_killed() -> None:
+    app = subprocess.Popen(
+        [sys.executable, "-c", _APP, *_PROGRAM], stdout=subprocess.PIPE, text=True
+    )
+    assert app.stdout is not None
+    child = psutil.Process(int(app.stdout.readline()))
+    app.kill()
+    app.communicate()
+    _gone, alive = psutil.wait_procs([child], timeout=20)
+
+    assert [one for one in alive if not _is_gone(one)] == []

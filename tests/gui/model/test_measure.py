@@ -10,19 +10,17 @@ import pytest
 
 from costlab.cli.sweep_file import load_sweep
 from costlab.errors import InputError, SizeError
+from costlab_gui.model.duration import seconds_of
 from costlab_gui.model.measure import (
     OUTSIDE,
     TOO_LARGE,
     Wish,
-    first_values,
     plan,
-    seconds_of,
     sweep_text,
-    values_of,
-    values_text,
     why_not_here,
 )
 from costlab_gui.model.session import Session, Setting
+from costlab_gui.model.size_lists import first_values, values_of, values_text
 from costlab_gui.model.workspace import Workspace
 
 _SIZES = {"b": 1, "n": 4096, "d": 512, "h": 8, "w": 256}
@@ -57,7 +55,7 @@ def test_every_shown_program_at_every_size_that_it_has(workspace: Workspace) -> 
         ("full_attention", 256), ("full_attention", 512)
     ]  # fmt: skip
     assert "w" not in found.points[0].sizes
-    assert found.points[0].prediction is not None
+    assert found.points[0].time_s is not None
 
 
 def test_what_does_not_fit_is_left_out_unless_it_is_asked_for(workspace: Workspace) -> None:

@@ -28,6 +28,7 @@ settings = st.builds(
 positive = st.none() | st.floats(1e-9, 1e15)
 sessions = st.builds(
     Session,
+    colours=st.dictionaries(st.sampled_from(["lstm", "gru"]), st.integers(0, 30)),
     hidden=st.lists(st.sampled_from(["lstm", "gru"])).map(tuple),
     setting=settings,
     reference=st.none() | settings,
@@ -100,6 +101,7 @@ def test_what_is_missing_is_named_and_the_rest_opens(tmp_path: Path) -> None:
         ({"setting": {"sizes": {"n": 2.5}}}, "n"),
         ({"setting": 3}, "setting"),
         ({"colour": "red"}, "colour"),
+        ({"colours": {"lstm": -1}}, "colours"),
         ({"map_over": ["n"]}, "map_over"),
     ],
 )

@@ -1,0 +1,403 @@
+"""A scripted use of the whole app with real child processes: ``python -m benchmarks.gui_tour``.
+
+Every step asserts what it did; a watchdog notes every call that kept the window from answering
+for 50 ms or more. ``--pictures FOLDER`` then writes the pages in both themes. The store, the
+calibration and all files lie in a folder that is removed. It takes about three minutes; it needs
+no display.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+_MODULE = '''"""A gated layer, as a user writes one."""
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+
+class Gated(nn.Module):
+    def __init__(self, d, u):
+        super().__init__()
+        self.up, self.down = nn.Linear(d, 2 * u), nn.Linear(u, d)
+
+    def forward(self, x):
+        return self.down(F.glu(self.up(x)))
+
+
+def build(b=1, n=128, d=64, u=128):
+    return Gated(d, u), (torch.randn(b, n, d),)
+'''
+_CONFIG = Path(__file__).parent.parent / "profiles" / "costlab_profiles" / "models" / "gpt2.json"
+_WAIT_S = 120.0
+SIZES = {"light": (1440, 900), "dark": (1440, 900)}
+
+
+class Tour:
+    """The steps in their order; each is a method whose docstring says what a user does."""
+
+    def __init__(self, folder: Path) -> None:
+        from costlab_gui.build import build_window
+        from costlab_gui.watchdog import Watchdog
+
+        self.folder = folder
+        self.window = build_window("dark")
+        self.hub = self.window.hub
+        self.watchdog = Watchdog()
+        self.window.resize(1440, 900)
+        self.window.show()
+        self.settle(300)
+        self.watchdog.start()
+
+    def settle(self, ms: int = 50) -> None:
+        """Let the event loop run; ``QTest.qWait`` would keep Python's threads from running."""
+        from PySide6.QtCore import QEventLoop, QTimer
+
+        self.hub.flush()
+        loop = QEventLoop()
+        QTimer.singleShot(ms, loop.quit)
+        loop.exec()
+
+    def until(self, holds: Callable[[], object], what: str) -> None:
+        """Wait for ``holds``."""
+        end = time.monotonic() + _WAIT_S
+        while not holds():
+            assert time.monotonic() < end, f"waited in vain for {what}"
+            self.settle(20)
+
+    def steps(self) -> Iterator[tuple[str, Callable[[], None]]]:
+        """Name and method of every step."""
+        for name in (
+            "calibrate", "drag", "type_exactly", "crossover", "pages", "measure", "cancel",
+            "kill_the_worker", "own_module", "config", "compare_b", "save_and_reopen", "export",
+            "report",
+        ):  # fmt: skip
+            yield name, getattr(self, name)
+
+    def calibrate(self) -> None:
+        """Calibrate this machine from the Measure page and choose it."""
+        self.window.open_page("measure")
+        self.hub.change("choose this machine", device="this")
+        self.settle()
+        self.page("measure").calibration.asked.emit("quick")
+        self.until(lambda: not self.hub.jobs.active, "the calibration")
+        job = self.hub.jobs.all[-1].job
+        assert job.state == "done", job.reason
+        assert self.hub.workspace.machine(self.hub.session.setting).basis == "calibrated"
+
+    def drag(self) -> None:
+        """Drag d on the Curves page; undo takes the whole drag back."""
+        from PySide6.QtCore import QPoint, Qt
+        from PySide6.QtTest import QTest
+
+        self.window.open_page("curves")
+        self.hub.change("three panels", metrics=("time", "memory", "flop"))
+        self.settle(200)
+        before = dict(self.hub.session.sizes)
+        slider = self.control("d").slider
+        left, middle = Qt.MouseButton.LeftButton, slider.height() // 2
+        start = self.knob(slider)
+        QTest.mousePress(slider, left, Qt.KeyboardModifier.NoModifier, QPoint(start, middle))
+        for step in range(1, 40):
+            QTest.mouseMove(slider, QPoint(start + step, middle))
+            self.settle(5)
+        QTest.mouseRelease(slider, left, Qt.KeyboardModifier.NoModifier, QPoint(start + 39, middle))
+        self.settle()
+        assert self.hub.session.sizes["d"] > before["d"]
+        self.window.commands.undo.trigger()
+        self.settle()
+        assert dict(self.hub.session.sizes) == before
+
+    def type_exactly(self) -> None:
+        """Type a size that no slider reaches; the table shows what ``costlab predict`` says."""
+        from PySide6.QtCore import Qt
+        from PySide6.QtTest import QTest
+
+        from costlab_gui.model.explore import read_out
+
+        edit = self.control("n").edit
+        edit.setFocus()
+        edit.selectAll()
+        QTest.keyClicks(edit, "5120")
+        QTest.keyClick(edit, Qt.Key.Key_Return)
+        self.settle()
+        assert self.hub.session.sizes["n"] == 5120
+        shown = read_out(self.hub.session, self.hub.workspace)[0]
+        printed = self.command("predict", "full_attention", "n=5120", "d=512", "h=8", "b=1")
+        assert shown["full_attention"].to_json() == printed["points"][0]
+
+    def crossover(self) -> None:
+        """Read where one architecture overtakes another, and go there."""
+        from costlab_gui.widgets.landmarks_card import LandmarksCard
+
+        card = self.window.findChild(LandmarksCard)
+        assert card is not None
+        self.until(lambda: self.hub.landmarks.lines, "crossovers")
+        self.settle(100)
+        line = next(line for line in self.hub.landmarks.lines if line.at is not None)
+        card.choose(line)
+        self.settle()
+        assert self.hub.session.sizes[self.hub.session.over] == line.at
+
+    def pages(self) -> None:
+        """Look at every page."""
+        from costlab_gui.pages.registry import titles
+
+        for key in titles():
+            self.window.open_page(key)
+            self.settle(300)
+            assert self.window.current_page.isVisible()
+
+    def measure(self) -> None:
+        """Measure six points; they land on the plot one by one."""
+        page = self.page("measure")
+        self.small("lstm", "full_attention")
+        page.form.values.setText("64,128,256")
+        page.form.values.textEdited.emit("64,128,256")
+        self.settle(500)
+        page.form.start.click()
+        seen: set[int] = set()
+
+        def landed() -> bool:
+            seen.add(len(self.hub.runs.points()))
+            return not self.hub.jobs.active
+
+        self.until(landed, "six points")
+        self.settle(1200)
+        points = self.hub.runs.points()
+        assert len(points) == 6, points
+        assert len(seen) > 2, f"points came all at once: {seen}"
+        self.window.open_page("curves")
+        self.settle(200)
+        series = self.page("curves").figure().series
+        assert sum(len(one.x) for one in series if one.kind == "measured") == 6
+
+    def cancel(self) -> None:
+        """Cancel a measurement; what is finished is kept, and Resume goes on."""
+        page = self.page("measure")
+        self.small("lstm", "full_attention", d=48)
+        process = page.start()
+        assert process is not None
+        self.until(lambda: len(self.hub.runs.points()) >= 1, "a first point")
+        begin = time.monotonic()
+        process.cancel()
+        self.until(lambda: process.job.ended, "the end of a cancelled measurement")
+        assert time.monotonic() - begin < 12.0
+        assert process.job.state == "cancelled"
+        self.settle(1200)
+        assert self.hub.runs.points(), "nothing was kept"
+        self.no_orphans()
+
+    def kill_the_worker(self) -> None:
+        """Kill the child that measures; the app says so and keeps what was measured."""
+        page = self.page("measure")
+        self.small("lstm", "full_attention", d=40)
+        process = page.start()
+        assert process is not None
+        self.until(lambda: len(self.hub.runs.points()) >= 1, "a first point")
+        os.kill(process.pid, signal.SIGKILL)
+        self.until(lambda: process.job.ended, "the end of a killed measurement")
+        assert process.job.state == "failed"
+        self.settle(1200)
+        assert self.hub.runs.points()
+        self.until(lambda: not self.children(), "the end of the killed child's children")
+
+    def own_module(self) -> None:
+        """Open a factory of one's own, agree to run it, and drag a size that only it has."""
+        file = self.folder / "mine.py"
+        file.write_text(_MODULE, encoding="utf-8")
+        dialog = self.window.own.open(file)
+        self.settle(200)
+        dialog.agree.setChecked(True)
+        dialog.derive.click()
+        self.until(lambda: self.hub.session.opened, "a derived module")
+        self.settle(300)
+        target = next(iter(self.hub.session.opened))
+        assert target in self.hub.session.programs
+        before = self.values(target)
+        slider = self.control("u").slider
+        slider.step(4.0)
+        self.settle(200)
+        assert self.values(target) != before
+
+    def config(self) -> None:
+        """Open a Hugging Face config; it stands beside the module."""
+        dialog = self.window.own.open(_CONFIG)
+        self.settle(200)
+        dialog.derive.click()
+        self.until(lambda: len(self.hub.session.opened) == 2, "a derived config")
+        self.settle(300)
+        target = next(t for t in self.hub.session.opened if t.startswith("hf:"))
+        assert self.values(target)
+
+    def compare_b(self) -> None:
+        """Keep the setting as B and change the mode: both are drawn."""
+        self.hub.change("keep B", reference=self.hub.session.setting)
+        self.hub.change("train", mode="train")
+        self.settle(300)
+        series = self.page("curves").figure().series
+        assert {one.faint for one in series} == {True, False}
+        self.hub.change("drop B", reference=None, mode="forward")
+        self.settle(100)
+
+    def save_and_reopen(self) -> None:
+        """Save, begin anew, open: everything is as it was."""
+        path = self.folder / "tour.costlab.json"
+        session = self.hub.session
+        assert self.window.files.save_as(path)
+        assert str(self.folder) not in path.read_text(encoding="utf-8")
+        self.window.files.new()
+        self.settle(200)
+        assert self.hub.session != session
+        self.window.files.open(path)
+        self.settle(500)
+        assert self.hub.session == session
+
+    def export(self) -> None:
+        """Export the plot as PNG, SVG and CSV, and copy the command line."""
+        from PySide6.QtGui import QGuiApplication, QImage
+
+        page = self.page("curves")
+        self.window.open_page("curves")
+        self.settle(200)
+        for suffix in ("png", "svg", "csv"):
+            page.export_figure(self.folder / f"plot.{suffix}")
+        assert QImage(str(self.folder / "plot.png")).width() > 600
+        assert (self.folder / "plot.svg").read_text(encoding="utf-8").startswith("<svg")
+        rows = (self.folder / "plot.csv").read_text(encoding="utf-8").splitlines()
+        assert len(rows) > 100
+        self.window.commands.copy_command()
+        assert QGuiApplication.clipboard().text().startswith("costlab predict ")
+
+    def report(self) -> None:
+        """Write the report of the session."""
+        path = self.folder / "report.html"
+        self.window.files.write_report(path)
+        text = path.read_text(encoding="utf-8")
+        assert "<svg" in text
+        assert "LSTM" in text or "lstm" in text
+
+    def page(self, key: str) -> Any:
+        return self.window.page(key)
+
+    def control(self, name: str) -> Any:
+        from costlab_gui.widgets.sizes_panel import SizesPanel
+
+        panel = self.window.findChild(SizesPanel)
+        assert panel is not None
+        return panel.control(name)
+
+    @staticmethod
+    def knob(slider: Any) -> int:
+        """Where the middle of a slider's knob is."""
+        from PySide6.QtWidgets import QStyle, QStyleOptionSlider
+
+        option = QStyleOptionSlider()
+        slider.initStyleOption(option)
+        part = QStyle.SubControl.SC_SliderHandle
+        control = QStyle.ComplexControl.CC_Slider
+        found = slider.style().subControlRect(control, option, part, slider)
+        return int(found.center().x())
+
+    def small(self, *programs: str, d: int = 32) -> None:
+        """Programs at sizes that take milliseconds, on the Measure page."""
+        self.window.open_page("measure")
+        self.hub.change(
+            "small", programs=programs, hidden=(), selected=programs[0],
+            sizes={"b": 1, "d": d, "h": 4}, low=64, high=512, runs=("latest",),
+        )  # fmt: skip
+        self.settle(300)
+
+    def values(self, target: str) -> tuple[float, ...]:
+        from costlab_gui.model.explore import panel
+
+        session = self.hub.session
+        found = panel(session, self.hub.workspace, "flop").figure.series
+        return next((one.y for one in found if one.colour == session.colour(target)), ())
+
+    def children(self) -> list[psutil.Process]:
+        return psutil.Process().children(recursive=True)
+
+    def no_orphans(self) -> None:
+        self.until(lambda: not self.children(), "the end of all children")
+
+    @staticmethod
+    def command(*words: str) -> Any:
+        """What a command prints as JSON, in this process."""
+        import contextlib
+        import io
+
+        from costlab.cli.__main__ import main
+
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            assert main([*words, "--json"]) == 0
+        return json.loads(out.getvalue())
+
+    def pictures(self, folder: Path) -> None:
+        """Every page in both themes."""
+        from costlab_gui.pages.registry import titles
+        from costlab_gui.theming import use_theme
+
+        folder.mkdir(parents=True, exist_ok=True)
+        self.window.menuBar().setVisible(True)
+        for theme, size in SIZES.items():
+            use_theme(theme, self.hub)
+            self.window.resize(*size)
+            for key in titles():
+                self.window.open_page(key)
+                self.settle(1500)
+                assert self.window.grab().save(str(folder / f"{key}-{theme}.png"))
+
+
+@contextmanager
+def _own_data(folder: str) -> Iterator[None]:
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    os.environ["COSTLAB_HOME"] = folder
+    yield
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Go through the steps; 1 if one fails or the window stood still for 50 ms."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.gui_tour", description=__doc__)
+    parser.add_argument("--pictures", type=Path, help="write the pages into this folder")
+    parser.add_argument("--only", nargs="*", help="steps to run")
+    args = parser.parse_args(arguments)
+    with tempfile.TemporaryDirectory() as folder, _own_data(folder):
+        from PySide6.QtWidgets import QApplication
+
+        app = QApplication(["costlab"])
+        tour = Tour(Path(folder))
+        for name, step in tour.steps():
+            if args.only and name not in args.only:
+                continue
+            begin = time.monotonic()
+            step()
+            about = (step.__doc__ or "").strip()
+            print(f"{time.monotonic() - begin:6.1f} s  {name}: {about}", flush=True)
+        tour.watchdog.stop()
+        if args.pictures:
+            tour.pictures(args.pictures)
+        assert "torch" not in sys.modules
+        tour.window.close()
+        app.processEvents()
+    stalls = sorted(tour.watchdog.stalls, key=lambda stall: -stall.lasted_s)
+    print(f"calls that kept the window for 50 ms or more: {len(stalls)}")
+    for stall in stalls:
+        print(f"  {1000 * stall.lasted_s:6.0f} ms  {stall.place}")
+    return int(bool(stalls))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

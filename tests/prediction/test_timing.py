@@ -1,0 +1,74 @@
+"""Parts of the time model by hand: loops in Python, fresh memory, products that only move bytes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from costlab.algebra import as_expr
+from costlab.formulas.record import CostClass, Quantity
+from costlab.prediction.timing import time_of
+from tests.prediction.machines import FlatRates, flat_machine
+from tests.prediction.programs import group, n
+
+_COPY = group("aten.cat.default", "copy", 0, 8 * n, 1, (n,))
+
+
+def test_a_loop_in_python_costs_its_passes() -> None:
+    """Two products and a sum in each of n passes; too few passes are no loop."""
+    product = group("aten.mm.default", "matmul", 0, 0, 2 * n)
+    addition = group("aten.add.Tensor", "elementwise", 0, 0, n)
+    program = CostClass((), {}, (product, addition), ())
+    machine = replace(
+        flat_machine(), launch_s={"forward": 1.0, "loop_forward": 0.5, "pass_forward": 100.0}
+    )
+
+    launch_s = time_of(program, {"n": np.array([4.0, 20.0])}, machine, "forward").launch_s
+
+    assert launch_s == pytest.approx([4 * 3 * 1.0, 20 * 3 * 0.5 + 20 * 100.0])
+
+
+def test_a_layer_in_cpp_has_no_passes_of_python() -> None:
+    product = group("aten.addmm.default", "matmul", 0, 0, n)
+    gate = group("aten.tanh_.default", "elementwise", 0, 0, n)
+    machine = replace(flat_machine(), launch_s={
+        "forward": 1.0, "fused_forward": 0.25, "product_forward": 3.0, "pass_forward": 100.0,
+    })  # fmt: skip
+
+    times = time_of(CostClass((), {}, (product, gate), ()), {"n": 20}, machine, "forward")
+
+    assert float(times.launch_s) == pytest.approx(20 * 2 * 0.25 + 20 * 3.0)
+
+
+@pytest.mark.parametrize(("blocks", "expected"), [(1.5, 1.0), (2.1, 3.0)])
+def test_memory_that_may_be_fresh_is_predicted_in_the_middle(
+    blocks: float, expected: float
+) -> None:
+    """A pass of 1 s that takes 8 s more where its memory is fresh: sqrt(1 * 9) = 3 s."""
+    elements = 2**21
+    peak = as_expr(round(40 * blocks)) * n / 10
+    program = CostClass((), {"peak_bytes_step": Quantity(peak)}, (_COPY,), ())
+    machine = replace(
+        flat_machine(bytes_per_s=8 * elements), fault_s_per_byte=8 / (4 * blocks * elements)
+    )
+
+    times = time_of(program, {"n": elements}, machine, "forward")
+
+    assert float(times.total_s) == pytest.approx(expected, rel=0.01)
+    assert float(times.high_s) == pytest.approx(9.0 if blocks > 2 else 1.0, rel=0.01)
+
+
+def test_a_product_takes_at_least_as_long_as_a_copy_of_its_operands() -> None:
+    class Rates(FlatRates):
+        def bytes_per_s(self, op: str, kind: str, size_bytes: object) -> float | None:
+            return self.bandwidth if kind == "copy" else None
+
+    machine = replace(flat_machine(), rates=Rates(flop=1e12, bandwidth=1e3))
+    product = group("aten.mm.default", "matmul", 10**6, 5000, 1)
+
+    times = time_of(CostClass((), {}, (product,), ()), {}, machine, "forward")
+
+    assert float(times.total_s) == pytest.approx(5.0)
+    assert times.limiter() == "memory"
