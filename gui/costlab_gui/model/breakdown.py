@@ -50,13 +50,6 @@ def ways(view: View) -> tuple[tuple[str, str], ...]:
     return ()
 
 
-def why_whole(view: View) -> str:
-    """Why a quantity without :func:`ways` is not taken apart."""
-    if view.total is None:
-        return view.problem
-    return _("This quantity is one formula: it has no parts by operator.")
-
-
 def breakdown(view: View, by: str) -> tuple[Row, ...]:
     """The tree of a quantity at the sizes of its place; ``by`` is a key of :func:`ways`."""
     if by not in dict(ways(view)):
@@ -109,8 +102,8 @@ def _by_module(leaves: list[_Leaf], total: Number, depth: int = 0) -> tuple[Row,
     found: list[Row] = []
     for name, inside in groups.items():
         if name:
-            path = ".".join(inside[0].module.split(".")[: depth + 1])
-            found.append(_parent(name, path, _by_module(inside, total, depth + 1)))
+            whole = ".".join(inside[0].module.split(".")[: depth + 1])
+            found.append(_parent(name, whole, _by_module(inside, total, depth + 1)))
         elif depth:
             found += [_row(operator_title(leaf.op), leaf.op, leaf, total) for leaf in inside]
         else:

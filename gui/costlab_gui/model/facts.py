@@ -11,11 +11,10 @@ from costlab.errors import CostLabError
 from costlab.formulas.document import claim_document, machine_symbols, tie
 from costlab.formulas.order import order, order_in_expr
 from costlab.formulas.plain import formula
-from costlab.formulas.record import Derivation
 from costlab.formulas.text import candidates, parse
 from costlab.i18n import _
 from costlab_gui.model.formula import expression, shown_class
-from costlab_gui.model.place import Place
+from costlab_gui.model.place import Place, Same
 from costlab_gui.model.terms import split, summed
 from costlab_gui.model.wording import conditions
 
@@ -63,22 +62,9 @@ class Facts:
     classes: tuple[OtherClass, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Same:
-    """Formulas by identity: comparing them by value takes longer than what is looked up."""
-
-    derivation: Derivation
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.derivation is self.derivation
-
-    def __hash__(self) -> int:
-        return id(self.derivation)
-
-
 def key(place: Place, quantity: str, scope: str) -> Hashable:
     """Equal where :func:`facts` are."""
-    return (_Same(place.derivation), place.index, quantity, scope)
+    return (Same(place.derivation), place.index, quantity, scope)
 
 
 def facts(place: Place, quantity: str, scope: str) -> Facts:

@@ -14,7 +14,7 @@ from costlab.formulas.text import candidates
 from costlab.i18n import _
 from costlab.prediction.timing import GroupTime, Times, time_of
 from costlab.units import UNITS, format_value
-from costlab_gui.model.place import Place
+from costlab_gui.model.place import Place, Same
 from costlab_gui.model.terms import Evaluator, Term, abbreviations, numbers, split
 
 QUANTITIES = (
@@ -27,6 +27,8 @@ OF_METRIC: Mapping[str, str] = {
 }  # fmt: skip
 COLOURED = 7
 """How many terms have a colour of their own; the rest of a long sum shares a dim one."""
+
+_COMPARED = 3
 
 
 def quantity_title(quantity: str) -> str:
@@ -154,12 +156,25 @@ def shown_class(place: Place, quantity: str, scope: str) -> CostClass:
     But the main one where that gives the same for the sizes which the class that holds fixes
     (one sequence): then it is the formula that people know.
     """
+    key = (Same(place.derivation), place.index, quantity, scope)
+    if key not in _SHOWN:
+        _SHOWN[key] = _is_general(place, quantity, scope)
+    return place.derivation.classes[0] if _SHOWN[key] else place.cost_class
+
+
+_SHOWN: dict[tuple[Same, int, str, str], bool] = {}
+
+
+def _is_general(place: Place, quantity: str, scope: str) -> bool:
+    """Whether the main class's formula gives what the class that holds gives."""
     holds, main = place.cost_class, place.derivation.classes[0]
     own, general = _of(holds, quantity, scope), _of(main, quantity, scope)
     fixed = _fixed(holds)
     if own is None or general is None or not fixed or holds is main:
-        return holds
-    return main if _at(general, fixed, place) == _at(own, fixed, place) else holds
+        return False
+    if len(candidates(general)) > _COMPARED:  # a long maximum takes longer than it is worth
+        return False
+    return _at(general, fixed, place) == _at(own, fixed, place)
 
 
 def _of(item: CostClass, quantity: str, scope: str) -> Expr | None:

@@ -1,39 +1,17 @@
-"""Parts of the formula page as rich text: the terms with numbers, and what is known of the formula.
+"""What is known of a formula, as rich text: order, claims, domain, derivation, other classes.
 
 Colours come in as "#rrggbb"; nothing here knows a toolkit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from html import escape
 
 from costlab.i18n import _
-from costlab.units import format_percent
 from costlab_gui.model.facts import Facts, Verdict
 from costlab_gui.model.formula import View, shown_class
 from costlab_gui.model.wording import conditions, how_derived
-
-_CELL = 'style="padding: 1px 14px 1px 0"'
-_RIGHT = 'align="right" style="padding: 1px 0 1px 14px"'
-
-
-def terms_table(view: View, colour: Callable[[int], str]) -> str:
-    """A row for each term: the term in its colour, numbers put in, value and share."""
-    if view.total is None:
-        return ""
-    rows = []
-    for part in view.parts:
-        sign = "−" if part.term.negative else ""
-        value = view.text(part.value)
-        put_in = "" if part.numbers == value else sign + part.numbers
-        rows.append(
-            f'<tr><td {_CELL}><span style="color:{colour(part.colour)}">■</span> '
-            f"{sign}{escape(part.term.text)}</td><td {_CELL}>{escape(put_in)}</td>"
-            f"<td {_RIGHT}>{escape(value)}</td>"
-            f"<td {_RIGHT}>{format_percent(part.share)}</td></tr>"
-        )
-    return f'<table width="100%">{"".join(rows)}</table>'
 
 
 def facts_table(view: View, facts: Facts | None, dim: str, good: str, warn: str) -> str:
@@ -60,7 +38,7 @@ def _order_rows(facts: Facts | None, good: str, warn: str) -> Iterable[tuple[str
         return
     if facts.order:
         each = ", ".join(
-            _("{power} in {name}").format(power=power, name=name)
+            _("in {name}: {power}").format(power=power, name=name)
             for name, power in facts.order_in.items()
         )
         yield _("order"), f"<b>{escape(facts.order)}</b>" + (f" ({escape(each)})" if each else "")

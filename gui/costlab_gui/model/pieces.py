@@ -117,8 +117,9 @@ def plain_line(view: View) -> str:
 
 def as_text(view: View) -> str:
     """For the clipboard: the whole formula as people write it, with numbers and the value."""
-    whole = _whole(view)
-    lines = [f"{quantity_title(view.quantity)} = {formula(whole) if whole else plain_line(view)}"]
+    expr = whole(view)
+    written = plain_line(view) if expr is None else formula(expr)
+    lines = [f"{quantity_title(view.quantity)} = {written}"]
     if view.total is not None:
         put_in = "".join(
             (" − " if part.term.negative else " + " if at else "") + part.numbers
@@ -126,30 +127,29 @@ def as_text(view: View) -> str:
         ).strip()
         lines.append(f"= {put_in}")
         lines.append(f"= {exact(view.total, view.unit)}")
-    lines.extend(where(view) if not whole else ())
     return "\n".join(lines)
 
 
 def as_latex(view: View) -> str:
     """For the clipboard: ``quantity = formula``."""
-    whole = _whole(view)
+    expr = whole(view)
     label = view.quantity.replace("_", r"\_")
-    return rf"\mathrm{{{label}}} = {latex(whole) if whole else ''}".rstrip()
+    return "" if expr is None else rf"\mathrm{{{label}}} = {latex(expr)}"
 
 
 def as_python(view: View) -> str:
     """For the clipboard: a function of the sizes that Python runs as it is."""
-    whole = _whole(view)
-    if whole is None:
+    expr = whole(view)
+    if expr is None:
         return ""
     derivation = view.place.derivation
-    symbols = whole.symbols()
+    symbols = expr.symbols()
     made = {k: v for k, v in derivation.auxiliary.items() if k in symbols}
-    needed = symbols - made.keys() | {s for expr in made.values() for s in expr.symbols()}
+    needed = symbols - made.keys() | {s for part in made.values() for s in part.symbols()}
     order = [*(s for s in derivation.sizes if s in needed)]
     order += sorted(needed - set(order))
-    body = [f"    {name} = {pretty(expr)}" for name, expr in made.items()]
-    body.append(f"    return {pretty(whole)}")
+    body = [f"    {name} = {pretty(part)}" for name, part in made.items()]
+    body.append(f"    return {pretty(expr)}")
     text = "\n".join(body)
     used = [_PYTHON[name] for name in ("ceiling", "floor", "log") if f"{name}(" in text]
     head = [f"from math import {', '.join(used)}", "", ""] if used else []
@@ -161,5 +161,6 @@ def as_python(view: View) -> str:
     return "\n".join([*head, text])
 
 
-def _whole(view: View) -> Expr | None:
+def whole(view: View) -> Expr | None:
+    """The formula as one expression; None where there is none."""
     return expression(view.place, view.quantity, view.scope)[0]

@@ -13,6 +13,19 @@ from costlab_gui.model.session import Setting
 from costlab_gui.model.workspace import Workspace
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Same:
+    """A thing by identity: comparing formulas by value takes longer than what is looked up."""
+
+    thing: object
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and other.thing is self.thing
+
+    def __hash__(self) -> int:
+        return id(self.thing)
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """The formulas that hold at a setting.
@@ -52,7 +65,6 @@ def locate(
         machine = workspace.machine(setting)
     except CostLabError as error:
         no_machine = str(error)
-    threads = setting.threads or (machine.threads if machine else 1)
     given = {**setting.sizes, **(sizes or {})}
     own = {name: value for name, value in given.items() if name in derivation.sizes}
     try:
@@ -60,4 +72,5 @@ def locate(
         index = derivation.classes.index(select_class(derivation, full))
     except CostLabError as error:
         return Place(target, derivation, 0, {}, machine, str(error), no_machine)
-    return Place(target, derivation, index, {**full, "threads": threads}, machine, "", no_machine)
+    full["threads"] = setting.threads or (machine.threads if machine else 1)
+    return Place(target, derivation, index, full, machine, "", no_machine)

@@ -39,9 +39,17 @@ class FormulaPage(Page):
         super().__init__(hub, parent)
         self._program = QComboBox()
         self._program.setAccessibleName(_("Program"))
+        self._program.setMinimumContentsLength(14)
+        self._program.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
         self._program.activated.connect(self._choose_program)
         self._quantity = QComboBox()
         self._quantity.setAccessibleName(_("Quantity"))
+        self._quantity.setMinimumContentsLength(14)
+        self._quantity.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
         for quantity in QUANTITIES:
             self._quantity.addItem(quantity_title(quantity), quantity)
         self._quantity.currentIndexChanged.connect(lambda _at: self._show())
@@ -51,9 +59,9 @@ class FormulaPage(Page):
         self._scope.chosen.connect(lambda _keys: self._show())
         self._copy = CopyButtons(hub)
         bar = QHBoxLayout()
-        for widget in (self._program, self._quantity, self._scope):
-            bar.addWidget(widget)
-        bar.addStretch()
+        bar.addWidget(self._program, 1)
+        bar.addWidget(self._quantity, 1)
+        bar.addWidget(self._scope)
         bar.addWidget(self._copy)
         self.sheet = FormulaSheet(hub)
         area = QScrollArea()

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSortFilterProxyModel, Qt
-from PySide6.QtGui import QColor, QPainter
-from PySide6.QtWidgets import (
-    QHeaderView,
-    QLabel,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
-    QTreeView,
-    QWidget,
-)
+from typing import Any
+
+from PySide6.QtCore import QSortFilterProxyModel, Qt
+from PySide6.QtWidgets import QHeaderView, QTreeView, QWidget
 
 from costlab.i18n import _
-from costlab_gui.model.breakdown import breakdown, ways, why_whole
+from costlab_gui.model.breakdown import breakdown, ways
 from costlab_gui.model.formula import View
-from costlab_gui.theme.stylesheet import set_role
-from costlab_gui.theme.tokens import current, mixed
 from costlab_gui.widgets.breakdown_model import FORMULA, NAME, SHARE, SORT, VALUE, BreakdownModel
 from costlab_gui.widgets.card import Card
+from costlab_gui.widgets.plain_delegate import PlainDelegate
 from costlab_gui.widgets.segmented import SegmentedControl
 
 _OPEN_UP_TO = 12
@@ -34,11 +27,8 @@ class BreakdownCard(Card):
         self._by = SegmentedControl(_("take apart"))
         self._by.chosen.connect(lambda _keys: self._fill())
         self.header.addWidget(self._by)
-        self._reason = QLabel()
-        self._reason.setWordWrap(True)
-        set_role(self._reason, "dim")
         self.model = BreakdownModel(self)
-        self._sorted = QSortFilterProxyModel(self)
+        self._sorted = _Sorted(self)
         self._sorted.setSortRole(SORT)
         self._sorted.setSourceModel(self.model)
         self.tree = QTreeView()
@@ -46,8 +36,9 @@ class BreakdownCard(Card):
         self.tree.setAccessibleName(_("Parts with formula, value and share"))
         self.tree.setSortingEnabled(True)
         self.tree.sortByColumn(SHARE, Qt.SortOrder.DescendingOrder)
+        self.tree.header().setSortIndicatorShown(False)
         self.tree.setUniformRowHeights(True)
-        self.tree.setItemDelegateForColumn(SHARE, _ShareDelegate(self.tree))
+        self.tree.setItemDelegate(PlainDelegate(self.tree))
         header = self.tree.header()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(NAME, QHeaderView.ResizeMode.Interactive)
@@ -57,20 +48,17 @@ class BreakdownCard(Card):
             header.resizeSection(column, self.tree.fontMetrics().horizontalAdvance(sample) + 24)
         header.resizeSection(NAME, 22 * self.tree.fontMetrics().averageCharWidth())
         self.tree.setMinimumHeight(8 * self.tree.fontMetrics().height())
-        self.body.addWidget(self._reason)
         self.body.addWidget(self.tree, 1)
 
     def show_view(self, view: View | None) -> None:
-        """Show the parts of a quantity; None empties the card."""
+        """Show the parts of a quantity; the card hides where it has none."""
         self._view = view
         choices = ways(view) if view is not None else ()
         self._by.set_choices(choices)
         if choices and not self._by.value:
             self._by.set_value([choices[0][0]])
         self._by.setVisible(len(choices) > 1)
-        self.tree.setVisible(bool(choices))
-        self._reason.setVisible(not choices)
-        self._reason.setText("" if view is None else why_whole(view))
+        self.setVisible(bool(choices))
         self._fill()
 
     def retheme(self) -> None:
@@ -86,21 +74,14 @@ class BreakdownCard(Card):
             self.tree.expandToDepth(0)
 
 
-class _ShareDelegate(QStyledItemDelegate):
-    """A share as a bar behind its figure."""
+class _Sorted(QSortFilterProxyModel):
+    """Marks the column that the rows are sorted by in its title."""
 
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> None:
-        theme = current()
-        source = index.model()
-        assert isinstance(source, QSortFilterProxyModel)
-        node = source.mapToSource(QModelIndex(index)).internalPointer()
-        share = min(max(node.row.share, 0.0), 1.0)
-        rect = option.rect.adjusted(2, 3, -2, -3)  # type: ignore[attr-defined]
-        rect.setLeft(rect.right() - round(rect.width() * share))
-        painter.fillRect(rect, QColor(mixed(theme.card, theme.accent, 0.3)))
-        super().paint(painter, option, index)
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        found = super().headerData(section, orientation, role)
+        if role == Qt.ItemDataRole.DisplayRole and section == self.sortColumn():
+            falling = self.sortOrder() == Qt.SortOrder.DescendingOrder
+            return f"{found} {'↓' if falling else '↑'}"
+        return found

@@ -11,6 +11,7 @@ from costlab.formulas.plain import formula
 from costlab.i18n import _
 from costlab.units import format_percent, format_value
 from costlab_gui.model.breakdown import Row
+from costlab_gui.widgets.plain_delegate import SHARE as BAR
 
 NAME, FORMULA, VALUE, SHARE = range(4)
 SORT = Qt.ItemDataRole.UserRole
@@ -48,11 +49,18 @@ class BreakdownModel(QAbstractItemModel):
             self._top = [_Node(row, None, number) for number, row in enumerate(rows)]
             self.endResetModel()
             return True
-        self.layoutAboutToBeChanged.emit()
         for node, row in zip(self._top, rows, strict=True):
             _exchange(node, row)
-        self.layoutChanged.emit()
+        self._tell(QModelIndex())
         return False
+
+    def _tell(self, parent: QModelIndex) -> None:
+        """Values and shares below ``parent`` are new."""
+        last = self.rowCount(parent) - 1
+        if last >= 0:
+            self.dataChanged.emit(self.index(0, FORMULA, parent), self.index(last, SHARE, parent))
+        for row in range(last + 1):
+            self._tell(self.index(row, 0, parent))
 
     def rows(self) -> Iterator[Row]:
         """The rows of the top."""
@@ -96,6 +104,8 @@ class BreakdownModel(QAbstractItemModel):
             return row.detail if column == NAME else self._text(row, column)
         if role == Qt.ItemDataRole.TextAlignmentRole:
             return _alignment(column)
+        if role == BAR and column == SHARE:
+            return row.share
         if role == SORT:
             return float(row.value) if column in (VALUE, SHARE) else self._text(row, column)
         return None

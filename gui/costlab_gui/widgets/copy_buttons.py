@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 from costlab.i18n import _
 from costlab_gui.hub import Hub
 from costlab_gui.model.formula import View, quantity_title
-from costlab_gui.model.pieces import as_latex, as_python, as_text
+from costlab_gui.model.pieces import as_latex, as_python, as_text, whole
 
 
 class CopyButtons(QWidget):
@@ -30,7 +30,7 @@ class CopyButtons(QWidget):
 
     def show_view(self, view: View | None) -> None:
         """The formula to copy; None switches the buttons off."""
-        self._view = view if view is not None and view.parts else None
+        self._view = view if view is not None and whole(view) is not None else None
         for button in self._buttons:
             button.setEnabled(self._view is not None)
 

@@ -7,8 +7,9 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWi
 
 from costlab.i18n import _
 from costlab_gui.hub import Hub
+from costlab_gui.model.facts import key
 from costlab_gui.model.formula import View, quantity_title
-from costlab_gui.model.formula_html import facts_table, terms_table
+from costlab_gui.model.formula_html import facts_table
 from costlab_gui.model.pieces import caption, pieces, plain_line, where
 from costlab_gui.model.terms import exact
 from costlab_gui.theme.stylesheet import set_role
@@ -18,7 +19,7 @@ from costlab_gui.widgets.facts_source import known_facts
 from costlab_gui.widgets.math_view import MathView
 from costlab_gui.widgets.origin_dialog import open_origin
 from costlab_gui.widgets.share_bar import ShareBar
-from costlab_gui.widgets.term_colours import term_colour
+from costlab_gui.widgets.terms_table import TermsTable
 
 _SELECTABLE = (
     Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
@@ -33,6 +34,7 @@ class FormulaSheet(QWidget):
         self._hub = hub
         self._view: View | None = None
         self._picture: object = None
+        self._told: object = None
         self._formula = Card()
         self._value = QPushButton()
         set_role(self._value, "link")
@@ -47,7 +49,7 @@ class FormulaSheet(QWidget):
         self.math = MathView(1.6)
         self._caption = _text("small")
         self.bar = ShareBar()
-        self._terms = _text("")
+        self._terms = TermsTable()
         self._problem = _text("dim")
         self._formula.body.addLayout(head)
         for widget in (self._problem, self.math, self._caption, self.bar, self._terms):
@@ -94,8 +96,9 @@ class FormulaSheet(QWidget):
         self._caption.setText(notes)
         self._caption.setVisible(bool(notes))
         self.bar.show_parts(view.parts)
-        self.bar.setVisible(view.total is not None and bool(view.parts))
-        self._terms.setText(terms_table(view, lambda at: term_colour(current(), at)))
+        for widget in (self.bar, self._terms):
+            widget.setVisible(view.total is not None and bool(view.parts))
+        self._terms.show_parts(view.parts, view.text)
         self.show_facts()
 
     def show_facts(self) -> None:
@@ -105,13 +108,15 @@ class FormulaSheet(QWidget):
             return
         theme = current()
         found = known_facts(view.place, view.quantity, view.scope)
-        text = facts_table(view, found, theme.dim, theme.good, theme.warn)
-        if text != self._facts.text():
-            self._facts.setText(text)
+        shown = (key(view.place, view.quantity, view.scope), found, view.place.problem, theme)
+        if shown != self._told:
+            self._told = shown
+            self._facts.setText(facts_table(view, found, theme.dim, theme.good, theme.warn))
 
     def retheme(self) -> None:
         self.math.retheme()
         self.bar.update()
+        self._terms.viewport().update()
         if self._view is not None:
             self.show_view(self._view)
 
