@@ -63,7 +63,7 @@ def build(*, b: int, n: int, d: int, f: int = 2048) -> tuple[nn.Module, tuple[Te
 
 SPEC = ArchitectureSpec(
     name="feed_forward",
-    title="Position-wise feed-forward layer (GELU)",
+    title="Feed-forward layer, position-wise (GELU)",
     kind="block",
     family="feed-forward",
     paper="https://arxiv.org/abs/1706.03762",

@@ -102,7 +102,7 @@ _TABLE_1 = "Vaswani et al. 2017, section 4, table 1"
 
 SPEC = ArchitectureSpec(
     name="gru",
-    title="Gated recurrent unit (GRU)",
+    title="GRU, gated recurrent unit",
     kind="architecture",
     family="recurrent",
     paper="https://arxiv.org/abs/1406.1078",

@@ -175,7 +175,7 @@ _PAPER = "Katharopoulos et al. 2020, section 3.2"
 
 SPEC = ArchitectureSpec(
     name="linear_attention",
-    title="Linear attention (elu + 1)",
+    title="Linear attention, elu + 1",
     kind="architecture",
     family="linear attention",
     paper="https://arxiv.org/abs/2006.16236",

@@ -207,7 +207,7 @@ _PAPER = "Kitaev et al. 2020, abstract and section 2"
 
 SPEC = ArchitectureSpec(
     name="lsh_attention",
-    title="Reformer attention (locality-sensitive hashing)",
+    title="Reformer attention, locality-sensitive hashing",
     kind="architecture",
     family="attention",
     paper="https://arxiv.org/abs/2001.04451",

@@ -104,7 +104,7 @@ _TABLE_1 = "Vaswani et al. 2017, section 4, table 1"
 
 SPEC = ArchitectureSpec(
     name="lstm",
-    title="LSTM with forget gate",
+    title="LSTM, with forget gate",
     kind="architecture",
     family="recurrent",
     paper="https://doi.org/10.1162/neco.1997.9.8.1735",

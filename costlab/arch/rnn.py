@@ -95,7 +95,7 @@ _TABLE_1 = "Vaswani et al. 2017, section 4, table 1"
 
 SPEC = ArchitectureSpec(
     name="rnn",
-    title="Simple recurrent network (Elman)",
+    title="RNN, simple recurrent network (Elman)",
     kind="architecture",
     family="recurrent",
     paper="https://doi.org/10.1207/s15516709cog1402_1",

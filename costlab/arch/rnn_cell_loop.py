@@ -82,7 +82,7 @@ _TABLE_1 = "Vaswani et al. 2017, section 4, table 1"
 
 SPEC = ArchitectureSpec(
     name="rnn_cell_loop",
-    title="Simple recurrent network as a loop over cells",
+    title="RNN as a loop over cells, simple recurrent network",
     kind="architecture",
     family="recurrent",
     paper="https://doi.org/10.1207/s15516709cog1402_1",

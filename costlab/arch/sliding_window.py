@@ -148,7 +148,7 @@ _PAPER = "Beltagy et al. 2020, section 3.1"
 
 SPEC = ArchitectureSpec(
     name="sliding_window",
-    title="Sliding-window attention in blocks",
+    title="Sliding-window attention, in blocks",
     kind="architecture",
     family="attention",
     paper="https://arxiv.org/abs/2004.05150",

@@ -1,13 +1,27 @@
-"""A cache for functions of one large value that never changes, by which object it is."""
+"""Caches for functions of large values that never change, by which object it is."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import wraps
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Given = TypeVar("Given")
 Found = TypeVar("Found")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Same:
+    """Stands for an object that is too large to compare; equal only to what holds the same one."""
+
+    item: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.item is other.item
+
+    def __hash__(self) -> int:
+        return id(self.item)
 
 
 def cached_by_identity(

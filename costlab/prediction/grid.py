@@ -7,7 +7,7 @@ second. FLOP, bytes and memory are always exact up to float64.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,9 @@ from costlab.formulas.evaluate import class_index, complete_arrays, evaluate
 from costlab.formulas.record import CostClass, Derivation
 from costlab.hardware.machine import Machine
 from costlab.i18n import _
-from costlab.prediction.timing import time_of
+from costlab.prediction.compiled_class import compiled
+from costlab.prediction.compiled_time import times_of
+from costlab.prediction.timing import Times
 
 Array = NDArray[np.float64]
 METRICS = {
@@ -54,6 +56,15 @@ def check_metric(metric: str) -> None:
         raise InputError(_("unknown metric"), given=metric, allowed=", ".join(METRICS))
 
 
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A curve: a program, the values of the size that varies, and its other sizes."""
+
+    derivation: Derivation
+    values: Array
+    sizes: Mapping[str, int]
+
+
 def curve(
     derivation: Derivation,
     over: str,
@@ -76,27 +87,119 @@ def curve(
         hands: how many hands share the work (see :mod:`costlab.prediction.width`); None: the
             machine's own number.
     """
-    values = np.asarray(values, dtype=float)
-    full = complete_arrays(derivation, at_threads({**sizes, over: values}, machine))
-    chosen = class_index(derivation, full)
-    result = Values(*(np.full(values.shape, np.nan) for _part in range(3)))
-    for index, cost_class in enumerate(derivation.classes):
-        mask = chosen == index
-        if not mask.any():
-            continue
-        own = {k: v[mask] if isinstance(v, np.ndarray) else v for k, v in full.items()}
-        if metric == "time" and mask.sum() > 4 * _NODES:
-            nodes = np.geomspace(own[over].min(), own[over].max(), _NODES)
-            at_nodes = complete_arrays(derivation, at_threads({**sizes, over: nodes}, machine))
-            known = evaluate_class(derivation, cost_class, at_nodes, metric, machine, hands)
-            found = _interpolate(known, nodes, own[over])
-        else:
-            found = evaluate_class(derivation, cost_class, own, metric, machine, hands)
-        for target, source in (
-            (result.value, found.value), (result.low, found.low), (result.high, found.high)
-        ):  # fmt: skip
-            target[mask] = source
-    return result
+    wanted = Wanted(derivation, np.asarray(values, dtype=float), sizes)
+    found = curves([wanted], over, (metric,), machine, hands=hands)[0][metric]
+    if isinstance(found, InputError):
+        raise found
+    return found
+
+
+def curves(
+    wanted: Sequence[Wanted],
+    over: str,
+    metrics: Sequence[str],
+    machine: Machine | None,
+    *,
+    hands: float | None = None,
+) -> list[dict[str, Values | InputError]]:
+    """Several metrics of several programs: what :func:`curve` gives one by one, in one go.
+
+    Returns, for each curve, its values by metric, or the error where it has no closed form.
+
+    Raises:
+        InputError: for time without a machine.
+    """
+    if "time" in metrics and machine is None:
+        raise InputError(_("time needs a machine"), advice=_("add --device"))
+    found: list[dict[str, Values | InputError]] = []
+    timed: list[_Piece] = []
+    for item in wanted:
+        values = np.asarray(item.values, dtype=float)
+        full = complete_arrays(item.derivation, at_threads({**item.sizes, over: values}, machine))
+        chosen = class_index(item.derivation, full)
+        results: dict[str, Values | InputError] = {}
+        found.append(results)
+        for index in np.unique(chosen[chosen >= 0]):
+            mask = chosen == index
+            own = full
+            if not mask.all():
+                own = {k: v[mask] if isinstance(v, np.ndarray) else v for k, v in full.items()}
+            piece = _Piece(item, item.derivation.classes[index], mask, own, results)
+            if mask.sum() > 4 * _NODES:
+                piece.fill_long(over, metrics, machine, hands)
+            else:
+                piece.fill(metrics, machine)
+                timed.append(piece)
+        for metric in metrics:
+            results.setdefault(metric, Values(*np.full((3, *values.shape), np.nan)))
+    if "time" in metrics and machine is not None:
+        times = times_of([(piece.compiled, piece.evaluated) for piece in timed], machine)
+        for piece, own_times in zip(timed, times, strict=True):
+            piece.put("time", _time_values(own_times, machine, hands))
+    return found
+
+
+class _Piece:
+    """The part of a curve that lies in one class."""
+
+    def __init__(
+        self,
+        wanted: Wanted,
+        cost_class: CostClass,
+        mask: NDArray[np.bool_],
+        full: Mapping[str, Any],
+        results: dict[str, Values | InputError],
+    ) -> None:
+        self._wanted, self._class, self._mask = wanted, cost_class, mask
+        self._full, self._results = full, results
+
+    def fill(self, metrics: Sequence[str], machine: Machine | None) -> None:
+        """Evaluate all that is asked for but time, and what time depends on."""
+        timed = machine if "time" in metrics else None
+        self.compiled = compiled(self._class, timed, self._wanted.derivation.mode)
+        self.evaluated = self.compiled.at(self._full)
+        for metric in metrics:
+            if metric != "time":
+                self._try(metric, self.evaluated)
+
+    def fill_long(
+        self, over: str, metrics: Sequence[str], machine: Machine | None, hands: float | None
+    ) -> None:
+        """The same one by one, with time interpolated between nodes."""
+        wanted = self._wanted
+        for metric in metrics:
+            if metric != "time":
+                self._try(metric, self._full)
+                continue
+            own = self._full[over]
+            nodes = np.geomspace(own.min(), own.max(), _NODES)
+            at_nodes = complete_arrays(
+                wanted.derivation, at_threads({**wanted.sizes, over: nodes}, machine)
+            )
+            known = evaluate_class(wanted.derivation, self._class, at_nodes, metric, machine, hands)
+            self.put(metric, _interpolate(known, nodes, own))
+
+    def put(self, metric: str, found: Values) -> None:
+        if self._mask.all():
+            self._results[metric] = found
+            return
+        known = self._results.get(metric)
+        if known is None:
+            known = Values(*np.full((3, *self._mask.shape), np.nan))
+            self._results[metric] = known
+        if isinstance(known, Values):
+            for target, source in (
+                (known.value, found.value), (known.low, found.low), (known.high, found.high)
+            ):  # fmt: skip
+                target[self._mask] = source
+
+    def _try(self, metric: str, values: Mapping[str, Any]) -> None:
+        try:
+            found = _formula_values(self._wanted.derivation, self._class, values, metric)
+        except InputError as error:
+            self._results[metric] = error
+            return
+        self.put(metric, found)
 
 
 def at_threads(sizes: Mapping[str, Any], machine: Machine | None) -> dict[str, Any]:
@@ -113,20 +216,30 @@ def evaluate_class(
     hands: float | None = None,
 ) -> Values:
     """``metric`` of one class at complete sizes, wherever these lie."""
-    shape = np.broadcast_shapes(*(np.shape(value) for value in full.values()))
-    if metric == "time":
-        if machine is None:
-            raise InputError(_("time needs a machine"), advice=_("add --device"))
-        times = time_of(cost_class, full, machine, derivation.mode)
-        scale: Any = 1.0
-        if hands is not None:
-            scale = 1.0 - times.work_s / times.total_s * (1.0 - machine.width / hands)
-        return Values(
-            *(
-                np.array(np.broadcast_to(part * scale, shape), dtype=float)
-                for part in (times.total_s, times.low_s, times.high_s)
-            )
+    if metric != "time":
+        return _formula_values(derivation, cost_class, full, metric)
+    if machine is None:
+        raise InputError(_("time needs a machine"), advice=_("add --device"))
+    program = compiled(cost_class, machine, derivation.mode)
+    return _time_values(times_of([(program, program.at(full))], machine)[0], machine, hands)
+
+
+def _time_values(times: Times, machine: Machine, hands: float | None) -> Values:
+    scale: Any = 1.0
+    if hands is not None:
+        scale = 1.0 - times.work_s / times.total_s * (1.0 - machine.width / hands)
+    total = np.asarray(times.total_s * scale)
+    return Values(
+        *(
+            np.array(np.broadcast_to(part, total.shape), dtype=float)
+            for part in (total, times.low_s * scale, times.high_s * scale)
         )
+    )
+
+
+def _formula_values(
+    derivation: Derivation, cost_class: CostClass, full: Mapping[str, Any], metric: str
+) -> Values:
     quantity = cost_class.cost.get(METRICS[metric])
     if quantity is None or quantity.expr is None:
         reason = quantity.reason if quantity else ""
@@ -134,6 +247,7 @@ def evaluate_class(
             _("{name} has no closed form of this metric").format(name=derivation.architecture),
             given=f"{metric}: {reason}" if reason else metric,
         )
+    shape = np.broadcast_shapes(*(np.shape(value) for value in full.values()))
     value = np.array(np.broadcast_to(evaluate(quantity.expr, full), shape), dtype=float)
     return Values(value, value, value)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,14 +40,15 @@ def headline(answer: Mapping[str, Any]) -> str:
     )  # fmt: skip
 
 
-def findings(answer: Mapping[str, Any]) -> list[Finding]:
-    """Errors, growth and crossovers as rows."""
+def findings(answer: Mapping[str, Any], title: Callable[[str], str]) -> list[Finding]:
+    """Errors, growth and crossovers as rows; ``title`` names a program."""
     summary = answer["summary"]
-    groups = {_("all points"): summary["overall"], **summary["architectures"]}
+    own = {title(name): found for name, found in summary["architectures"].items()}
+    groups = {_("all points"): summary["overall"], **own}
     rows = [_error(name, metric, one) for name, found in groups.items()
             for metric, one in found.items() if one["count"]]  # fmt: skip
-    rows += [_growth(one) for one in answer["exponents"]]
-    rows += [_crossover(one) for one in answer["crossovers"]]
+    rows += [_growth(one, title) for one in answer["exponents"]]
+    rows += [_crossover(one, title) for one in answer["crossovers"]]
     return rows
 
 
@@ -66,12 +67,12 @@ def _error(name: str, metric: str, found: Mapping[str, Any]) -> Finding:
     )  # fmt: skip
 
 
-def _growth(one: Mapping[str, Any]) -> Finding:
+def _growth(one: Mapping[str, Any], title: Callable[[str], str]) -> Finding:
     predicted, measured = one["predicted"], one["measured"]
     return Finding(
         _("Growth"),
         _("{name}, {metric} with {variable}").format(
-            name=one["architecture"], metric=_METRICS.get(one["metric"], one["metric"]),
+            name=title(one["architecture"]), metric=_METRICS.get(one["metric"], one["metric"]),
             variable=one["variable"],
         ),
         "" if predicted is None else f"{one['variable']}^{predicted:.2f}",
@@ -80,14 +81,14 @@ def _growth(one: Mapping[str, Any]) -> Finding:
     )  # fmt: skip
 
 
-def _crossover(one: Mapping[str, Any]) -> Finding:
+def _crossover(one: Mapping[str, Any], title: Callable[[str], str]) -> Finding:
     def at(value: float | None) -> str:
         if value is None:
             return _("none")
         return f"{one['variable']} = {format_count(round(value))}"
 
     return Finding(
-        _("Crossovers"), _("{b} against {a}").format(a=one["a"], b=one["b"]),
+        _("Crossovers"), _("{b} against {a}").format(a=title(one["a"]), b=title(one["b"])),
         at(one["predicted"]), at(one["measured"]), one["verdict"],
     )  # fmt: skip
 

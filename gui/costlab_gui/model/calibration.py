@@ -59,12 +59,17 @@ def calibrate_command(device: str, threads: int, dtype: str, level: str) -> Comm
     )  # fmt: skip
 
 
+def threads_text(count: int) -> str:
+    """ "1 thread" or "4 threads"."""
+    return _("1 thread") if count == 1 else _("{count} threads").format(count=count)
+
+
 def _text(record: CalibrationRecord) -> str:
     made = datetime.fromisoformat(record.date).astimezone()
     parts = [
         _("Calibrated {date}").format(date=made.strftime("%Y-%m-%d %H:%M")),
         f"{record.device}, {record.dtype}",
-        _("{count} thread(s)").format(count=record.threads),
+        threads_text(record.threads),
         record.level,
     ]
     if record.residuals:
@@ -78,6 +83,6 @@ def _other(record: CalibrationRecord, threads: int, dtype: str) -> str:
     """What the record was not measured with."""
     if (record.threads, record.dtype) == (threads, dtype):
         return ""
-    return _("not of {dtype} with {count} thread(s), so times are transferred").format(
-        dtype=dtype, count=threads
+    return _("not of {dtype} with {threads}, so times are transferred").format(
+        dtype=dtype, threads=threads_text(threads)
     )

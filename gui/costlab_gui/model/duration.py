@@ -37,7 +37,8 @@ def seconds_of(call_s: float | None, repeats: int, energy: bool) -> float:
 
 def about(seconds: float) -> str:
     """A duration that is only about right, with two digits."""
-    return format_value(float(f"{seconds:.2g}"), "s")
+    scale = 60 if seconds >= 120 else 1
+    return format_value(scale * float(f"{seconds / scale:.2g}"), "s")
 
 
 def basis() -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from costlab.arch import registry
 from costlab.calibration.choice import load_machine
@@ -19,6 +20,7 @@ from costlab.formulas.record import Derivation
 from costlab.hardware.catalogue import load_profile, profile_names
 from costlab.hardware.machine import Machine
 from costlab.i18n import _
+from costlab_gui.model import own_devices
 from costlab_gui.model.session import THIS_MACHINE, Setting
 
 FAMILIES = ("attention", "window", "hashing", "linear", "recurrent", "block", "own")
@@ -86,9 +88,9 @@ class Workspace:
         return self._entries
 
     def title(self, target: str) -> str:
-        """The short name of a program: its title without what follows a comma or bracket."""
+        """The short name of a program: its title without what follows a comma."""
         if target in registry.names():
-            return registry.spec(target).title.partition(",")[0].partition(" (")[0]
+            return registry.spec(target).title.partition(",")[0]
         return target.rpartition("/")[2]
 
     def modes(self, target: str) -> tuple[str, ...]:
@@ -98,7 +100,7 @@ class Workspace:
         return ("forward", "train", "decode")
 
     def devices(self) -> tuple[DeviceChoice, ...]:
-        """This machine first, then every published profile that has operator formulas."""
+        """This machine, every published profile that has operator formulas, own profiles."""
         calibrated = load_latest() is not None
         this = DeviceChoice(
             THIS_MACHINE,
@@ -112,7 +114,7 @@ class Workspace:
             for p in profiles
             if p.backend in ("cpu", "cuda")
         ]
-        return (this, *found)
+        return (this, *found, *(_own_device(path) for path in own_devices.recent()))
 
     def machine(self, setting: Setting) -> Machine:
         """The machine of a setting.
@@ -142,6 +144,15 @@ class Workspace:
         except CostLabError:
             backend = "cpu"
         return "cuda" if backend == "cuda" else "cpu"
+
+    def threads(self, setting: Setting) -> int:
+        """Threads of a run: the setting's, else the machine's; 1 where there is no machine."""
+        if setting.threads is not None:
+            return setting.threads
+        try:
+            return self.machine(setting).threads
+        except CostLabError:
+            return 1
 
     def derivation(self, target: str, setting: Setting) -> Derivation:
         """Formulas of a program.
@@ -188,6 +199,15 @@ class Workspace:
     def put(self, key: Key, found: Derivation | CostLabError) -> None:
         """Keep the formulas of an opened module, or why there are none."""
         self._own[key] = found
+
+
+def _own_device(path: Path) -> DeviceChoice:
+    try:
+        profile = load_profile(path)
+    except CostLabError:
+        return DeviceChoice(str(path), path.stem, _("no valid profile"), usable=False)
+    usable = profile.backend in ("cpu", "cuda")
+    return DeviceChoice(str(path), profile.title, _("own profile"), usable)
 
 
 def order_text(name: str) -> str:

@@ -26,6 +26,8 @@ _PLANNED_BY = frozenset({
     "sizes", "setting", "opened", "formulas", "machines",
 })  # fmt: skip
 
+_CALIBRATED_BY = frozenset({"device", "dtype", "threads", "machines"})
+
 
 class MeasurePage(Page):
     """The form above, the runs below, this machine's calibration at the foot."""
@@ -47,6 +49,7 @@ class MeasurePage(Page):
         self.runs = RunsView(hub)
         self.calibration = CalibrationBar()
         top = QHBoxLayout()
+        top.setContentsMargins(12, 0, 0, 0)
         top.addWidget(self.notice, 1)
         top.addWidget(self.choose_this)
         layout = QVBoxLayout(self)
@@ -55,6 +58,7 @@ class MeasurePage(Page):
         layout.addLayout(top)
         layout.addWidget(self.form)
         self._jobs = QVBoxLayout()
+        self._jobs.setContentsMargins(12, 0, 12, 0)
         layout.addLayout(self._jobs)
         layout.addWidget(self.runs, 1)
         layout.addWidget(self.calibration)
@@ -82,7 +86,8 @@ class MeasurePage(Page):
             self.notice.setText(why)
             self.notice.setVisible(bool(why))
             self.choose_this.setVisible(bool(why))
-            self._show_calibration()
+            if not changed or changed & _CALIBRATED_BY:
+                self._show_calibration()
             if changed:
                 self._later.start()
             else:
@@ -108,7 +113,8 @@ class MeasurePage(Page):
         self._plan = None
         why = why_not_here(self.hub.session.setting)
         if why:
-            self.form.show_error(why)
+            # The notice above says it.
+            self.form.show_error("")
             return
         try:
             self._wish = self.form.wish()

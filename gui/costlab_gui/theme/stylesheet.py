@@ -22,6 +22,7 @@ role                  for
 ``primary``           a QPushButton: the one main action
 ``quiet``             a QPushButton or QToolButton without a frame until the mouse is over it
 ``legend``            a QToolButton that switches a curve on and off
+``mini``              a QToolButton with an icon beside a small title: quiet, as low as a line
 ``link``              a QPushButton that reads as a link
 ``segment``           a QPushButton of a segmented control
 ``danger``            a QPushButton that ends or throws away
@@ -103,6 +104,12 @@ QToolButton[role="legend"] {
 QToolButton[role="legend"]:checked { background: transparent; color: $text; }
 QToolButton[role="legend"]:hover { background: $hover; }
 QToolButton[role="legend"]:focus { border-color: $accent; }
+QToolButton[role="mini"] {
+    background: transparent; border-color: transparent; padding: 0; min-height: ${mini}px;
+    min-width: ${mini}px; max-height: ${mini}px;
+}
+QToolButton[role="mini"]:hover { background: $hover; }
+QToolButton[role="mini"]:focus { border-color: $accent; }
 QPushButton[role="link"] {
     background: transparent; border: 1px solid transparent; color: $accent; padding: 0 2px;
     text-align: left; min-height: 0;
@@ -285,6 +292,7 @@ def stylesheet(theme: Theme, font: QFont) -> str:
         "l": round(line),
         "xl": round(line * 1.4),
         "row": round(line * 1.1),
+        "mini": round(line * 1.05),
         "chip": round(line * 0.45),
         "track": round(line * 0.06, 2),
         "mark": mark,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from PySide6.QtWidgets import QLabel, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
@@ -13,10 +13,14 @@ from costlab_gui.theme.stylesheet import set_role
 
 
 class AgreementView(QWidget):
-    """Shows the answer of ``costlab compare``, or a sentence until there is one."""
+    """Shows the answer of ``costlab compare``, or a sentence until there is one.
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    ``title`` names a program.
+    """
+
+    def __init__(self, title: Callable[[str], str], parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._title = title
         self._headline = QLabel()
         self._headline.setWordWrap(True)
         self.tree = QTreeWidget()
@@ -42,7 +46,7 @@ class AgreementView(QWidget):
         )
         self.tree.clear()
         groups: dict[str, QTreeWidgetItem] = {}
-        for one in findings(answer):
+        for one in findings(answer, self._title):
             if one.group not in groups:
                 groups[one.group] = QTreeWidgetItem([one.group])
                 self.tree.addTopLevelItem(groups[one.group])

@@ -35,7 +35,7 @@ class ArchitectureList(Card):
         self.search.setAccessibleName(_("Find an architecture"))
         self.view = ArchitectureView(self.rows)
         open_own = QToolButton()
-        set_role(open_own, "quiet")
+        set_role(open_own, "mini")
         set_icon(open_own, "add", "dim")
         open_own.setToolTip(_("Open your own module or config"))
         open_own.setAccessibleName(_("Open your own module or config"))
@@ -48,12 +48,16 @@ class ArchitectureList(Card):
         self.search.entered.connect(self._toggle_first)
         self.search.left.connect(self._enter_list)
         hub.changed.connect(self._note)
-        hub.data_changed.connect(lambda _which: self._refresh())
+        hub.data_changed.connect(self._learn)
         hub.themed.connect(self.view.viewport().update)
         self._refresh()
 
     def _note(self, changed: frozenset[str]) -> None:
         if changed & _FIELDS:
+            self._refresh()
+
+    def _learn(self, which: str) -> None:
+        if which == "formulas":
             self._refresh()
 
     def _refresh(self) -> None:

@@ -18,6 +18,7 @@ from costlab.i18n import _
 from costlab.units import parse_seconds
 from costlab_gui.hub import Hub
 from costlab_gui.model import duration
+from costlab_gui.model.calibration import threads_text
 from costlab_gui.model.measure import MIN_REPEATS, MeasurePlan, Wish, device_here, threads_of
 from costlab_gui.model.size_lists import first_values, values_of, values_text
 from costlab_gui.theme.stylesheet import set_role
@@ -151,12 +152,12 @@ class MeasureForm(Card):
         titles = ", ".join(map(self._hub.workspace.title, session.shown))
         setting = session.setting
         self.programs.setText(
-            _("{mode}, {dtype}, {device}, {threads} thread(s) · {programs}").format(
+            _("{mode}, {dtype}, {device}, {threads} · {programs}").format(
                 programs=titles or _("no architecture"),
                 mode=setting.mode,
                 dtype=setting.dtype,
                 device=device_here(setting),
-                threads=threads_of(session, self._hub.workspace),
+                threads=threads_text(threads_of(session, self._hub.workspace)),
             )
         )
 

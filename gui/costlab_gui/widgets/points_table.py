@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QPersistentModelIndex, Qt
-from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence
+from PySide6.QtGui import QColor, QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView, QWidget
 
 from costlab.i18n import _
@@ -146,14 +146,15 @@ class PointsTable(QTableView):
         return "\n".join("\t".join(cells) for cells in lines) + "\n"
 
     def _fit(self) -> None:
-        metrics = self.fontMetrics()
-        em = metrics.horizontalAdvance("m")
-        texts = [self.points.heads(), *(self.points.cells(row) for row in self.points.rows)]
+        em = self.fontMetrics().horizontalAdvance("m")
+        figures = QFontMetrics(fonts.mono_font())
+        heads = self.points.heads()
+        lines = [self.points.cells(row) for row in self.points.rows]
         for column in range(_NOTES):
-            # Figures are of another font, a little wider.
-            longest = max((line[column] for line in texts), key=len)
-            width = metrics.horizontalAdvance(longest) * (1.12 if column in _NUMBERS else 1.0)
-            self.setColumnWidth(column, round(min(width, 14 * em) + 1.6 * em))
+            metrics = figures if column in _NUMBERS else self.fontMetrics()
+            widths = [metrics.horizontalAdvance(line[column]) for line in lines]
+            widths.append(self.fontMetrics().horizontalAdvance(heads[column]))
+            self.setColumnWidth(column, min(max(widths), 15 * em) + round(2.2 * em))
 
 
 def _alignment(column: int) -> Qt.AlignmentFlag:

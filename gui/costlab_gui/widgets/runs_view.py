@@ -53,7 +53,7 @@ class RunsView(Card):
         self.give = QPushButton(_("Export"))
         self.table = PointsTable(hub.workspace.title)
         self.list = RunList(hub)
-        self.agreement = AgreementView()
+        self.agreement = AgreementView(hub.workspace.title)
         self.stack = QStackedWidget()
         for widget in (self.table, self.list, self.agreement):
             self.stack.addWidget(widget)

@@ -44,7 +44,7 @@ class StatusLine(QFrame):
         self._fade.timeout.connect(lambda: self._message.setText(""))
         hub.told.connect(self.show_message)
         hub.changed.connect(self._note)
-        hub.data_changed.connect(lambda _which: self._show_basis())
+        hub.data_changed.connect(self._learn)
         hub.closing.connect(self._fade.stop)
         self._show_basis()
 
@@ -76,6 +76,10 @@ class StatusLine(QFrame):
 
     def _note(self, changed: frozenset[str]) -> None:
         if changed & {"device", "dtype", "threads"}:
+            self._show_basis()
+
+    def _learn(self, which: str) -> None:
+        if which == "machines":
             self._show_basis()
 
     def _show_basis(self) -> None:

@@ -89,7 +89,7 @@ class TopBar(QFrame):
         self.report.clicked.connect(self.report_asked)
         self.measure.clicked.connect(self.measure_asked)
         hub.changed.connect(self._note)
-        hub.data_changed.connect(lambda _which: self._fill_devices())
+        hub.data_changed.connect(self._learn)
         self._fill_devices()
         self._show()
 
@@ -107,6 +107,12 @@ class TopBar(QFrame):
         if changed & _FIELDS:
             self._show()
         self._show_undo()
+
+    def _learn(self, which: str) -> None:
+        if which == "machines":
+            self._fill_devices()
+        if which == "formulas":
+            self._show()
 
     def _show(self) -> None:
         session = self.hub.session

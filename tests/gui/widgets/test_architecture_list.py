@@ -119,7 +119,7 @@ def test_a_line_is_spoken_whole(make: Make) -> None:
     spoken = QAccessible.queryAccessibleInterface(shown.view)
     place = shown.rows.place("lstm").row()
     text = spoken.child(place).text(QAccessible.Text.Name)
-    assert text == "LSTM with forget gate, order n d², compared"
+    assert text == "LSTM, with forget gate, order n d², compared"
 
 
 def test_the_sample_has_the_colour_of_the_curve(make: Make) -> None:
