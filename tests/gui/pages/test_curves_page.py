@@ -16,6 +16,7 @@ from costlab_gui.model.explore import read_out
 from costlab_gui.model.session import Session, Setting
 from costlab_gui.model.workspace import Workspace
 from costlab_gui.pages.curves_page import CurvesPage
+from costlab_gui.widgets.origin_dialog import OriginDialog
 
 PROGRAMS = ("full_attention", "linear_attention", "lstm")
 POINT = {
@@ -171,3 +172,29 @@ def test_decode_has_a_column_of_state(page: CurvesPage) -> None:
     page.hub.flush()
     assert page.read_out.model.shown.columns["state"] == "state"
     assert page.read_out.model.shown.rows[0].texts["state"] != "–"
+
+
+def test_every_number_of_the_table_opens_its_origin(
+    qtbot: QtBot, page: CurvesPage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(page), "measured", property(lambda self: (POINT,)))
+    page.refresh(frozenset({"runs"}))
+    table = page.read_out
+    columns = list(table.model.shown.columns)
+    row = table.model.row_of("full_attention")
+    assert row is not None
+
+    kinds = {}
+    for column in ("predicted", "peak", "flop", "measured"):
+        cell = table.model.index(row, columns.index(column))
+        table.view.setCurrentIndex(cell)
+        qtbot.keyClick(table.view, Qt.Key.Key_Return, Qt.KeyboardModifier.ShiftModifier)
+        dialog = page.findChildren(OriginDialog)[-1]
+        kinds[column] = (dialog.origin.kind, dialog.origin.value)
+        dialog.close()
+
+    assert kinds["measured"] == ("measured", "4 ms")
+    for column in ("predicted", "peak", "flop"):
+        kind, value = kinds[column]
+        assert kind == "predicted, not measured"
+        assert value in table.model.shown.rows[row].texts[column]
