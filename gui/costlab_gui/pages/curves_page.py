@@ -159,7 +159,8 @@ class CurvesPage(Page):
 
     def _draw(self, metric: str, force: bool) -> None:
         session = self.hub.session
-        key = _key(session, metric)
+        rings = self.hub.landmarks.rings(metric)
+        key = (_key(session, metric), rings)
         if force or self._drawn.get(metric) != key:
             self._drawn[metric] = key
             found = panel(session, self.hub.workspace, metric, self.measured)
@@ -168,7 +169,8 @@ class CurvesPage(Page):
                 f"{self.hub.workspace.title(target)}: {why}"
                 for target, why in found.problems.items()
             )
-            self.views[metric].show_figure(found.figure, empty or _("No program is shown."))
+            figure = replace(found.figure, rings=rings)
+            self.views[metric].show_figure(figure, empty or _("No program is shown."))
         if session.selected in session.programs:
             self.views[metric].choose_curve(session.colour(session.selected))
 
@@ -268,7 +270,7 @@ class CurvesPage(Page):
 _FIELDS = frozenset(
     {"programs", "hidden", "selected", "setting", "mode", "dtype", "device", "threads", "options",
      "sizes", "reference", "opened", "page", "over", "low", "high", "map_over", "metrics", "log_x",
-     "log_y", "linked", "budget", "hands"}
+     "log_y", "linked", "budget", "hands", "landmarks"}
 )  # fmt: skip
 
 

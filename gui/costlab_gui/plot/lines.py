@@ -11,7 +11,7 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QGraphicsItem
 
-from costlab.figures.palette import DASH, DASH_DOT, DOT, style
+from costlab.figures.palette import PATTERNS, style
 from costlab.figures.spec import Axis, Series
 from costlab_gui.plot.clipping import visible
 from costlab_gui.plot.frame import Array, Frame, to_view
@@ -24,13 +24,10 @@ _BAND_ALPHA = 0.15
 _FAINT = 0.55
 
 
-_PATTERNS = {DASH: (8.0, 4.0), DOT: (2.0, 3.5), DASH_DOT: (9.0, 3.5, 2.0, 3.5)}
-
-
 def curve_pen(index: int, colour: QColor, width: float = _WIDTH) -> QPen:
     """The pen of a palette index: its pattern of dashes in pixels, whatever the width."""
     pen = QPen(colour, width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
-    pattern = _PATTERNS.get(style(index).dash)
+    pattern = PATTERNS.get(style(index).dash)
     if pattern is None:
         pen.setCapStyle(Qt.PenCapStyle.RoundCap)
     else:
