@@ -110,7 +110,7 @@ class CurvesPage(Page):
         if not self._placed:
             self._placed = True
             low = self.read_out.sizeHint().height()
-            low = min(low, int(0.4 * self.height()))
+            low = min(low, int(0.34 * self.height()))
             self.split.setSizes([max(self.height() - low, low), low])
 
     def retheme(self) -> None:
