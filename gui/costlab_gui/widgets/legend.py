@@ -13,7 +13,7 @@ from costlab_gui.widgets.flow_layout import FlowLayout
 from costlab_gui.widgets.samples import sample_icon
 
 _WIDEST = 22  # letters
-_IN_A_ROW = 4
+_NARROWEST = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,7 @@ class Legend(QWidget):
         """Draw the samples in the colours of the theme."""
         height = self.fontMetrics().height()
         width = int(height * 1.9)
-        room = _WIDEST * self.fontMetrics().averageCharWidth()
-        fair = self.width() // max(min(len(self._entries), _IN_A_ROW), 1) - width - 2 * height
-        room = max(min(room, fair), 8 * self.fontMetrics().averageCharWidth())
+        room = self._room(width + height)
         how = _("Click to hide or show, double-click to show it alone")
         for button, entry in zip(self._buttons, self._entries, strict=True):
             ratio = self.devicePixelRatioF()
@@ -91,6 +89,16 @@ class Legend(QWidget):
             self.isolated.emit(self._entries[self._buttons.index(watched)].target)
             return True
         return super().eventFilter(watched, event)
+
+    def _room(self, beside: int) -> int:
+        """Width for a name with which all stand in one row, if names stay readable then."""
+        letter = self.fontMetrics().averageCharWidth()
+        widths = [self.fontMetrics().horizontalAdvance(one.title) for one in self._entries]
+        for letters in range(_WIDEST, _NARROWEST, -1):
+            needed = sum(min(width, letters * letter) + beside for width in widths)
+            if needed + self._layout.spacing() * len(widths) <= self.width():
+                return letters * letter
+        return (_WIDEST + _NARROWEST) // 2 * letter
 
     def _button(self, index: int) -> QToolButton:
         button = QToolButton()

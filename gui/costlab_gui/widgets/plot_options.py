@@ -18,6 +18,7 @@ from costlab_gui.widgets.flow_layout import FlowLayout
 from costlab_gui.widgets.segmented import SegmentedControl
 from costlab_gui.widgets.size_edit import SizeEdit
 
+_DIGITS = 7
 _SPREAD = 32
 """A newly chosen x axis reaches this factor below and above the present size."""
 
@@ -35,7 +36,7 @@ class PlotOptions(QWidget):
             lambda keys: hub.change(_("choose quantities"), metrics=tuple(keys))
         )
         self.over = QComboBox()
-        self.over.setMaximumWidth(17 * self.fontMetrics().horizontalAdvance("m"))
+        self.over.setMaximumWidth(15 * self.fontMetrics().horizontalAdvance("m"))
         self.over.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.over.setAccessibleName(_("size on the x axis"))
         self.over.activated.connect(lambda: self._choose_over(self.over.currentData()))
@@ -62,10 +63,10 @@ class PlotOptions(QWidget):
         others = QHBoxLayout(switches)
         others.setContentsMargins(0, 0, 0, 0)
         others.setSpacing(4)
-        for button in (self.log_x, self.log_y, self.link, self.budget):
+        for button in (self.log_x, self.log_y, self.link):
             others.addWidget(button)
         layout = FlowLayout(self, 8)
-        for group in (self.metrics, axes, switches):
+        for group in (self.metrics, self.budget, axes, switches):
             layout.addWidget(group)
 
     def refresh(self) -> None:
@@ -119,7 +120,8 @@ class PlotOptions(QWidget):
     def _end(self, title: str, field: str) -> SizeEdit:
         edit = SizeEdit(title)
         edit.setToolTip(title)
-        edit.setFixedWidth(edit.room())
+        metrics = edit.fontMetrics()
+        edit.setFixedWidth(metrics.horizontalAdvance("0" * _DIGITS) + metrics.height())
         edit.typed.connect(lambda size: self._set_end(edit, field, size))
         edit.refused.connect(self._hub.tell)
         return edit
