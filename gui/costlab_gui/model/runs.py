@@ -18,7 +18,7 @@ LATEST = "latest"
 AT_ONCE = 150
 """How many points one look reads at most: some 30 ms."""
 FAILED = frozenset({"crash", "timeout", "oom", "oom_suspected"})
-_COUNTED_AT_ONCE = 1000
+_COUNTED_AT_ONCE = 400
 
 Point = Mapping[str, Any]
 
