@@ -270,9 +270,7 @@ def time_of_group(group: Group, sizes: Sequence[Any], run: Run) -> GroupTime:
     if matrix and run.machine.cold_share:
         compute = compute + run.waiting_s(size)
     memory: Any = 0.0 if per_byte is None else size * per_byte
-    compute, memory = (
-        calls * run.machine.in_program(alone_s, matrix=matrix) for alone_s in (compute, memory)
-    )
+    compute, memory = (calls * run.machine.in_program(alone_s) for alone_s in (compute, memory))
     return GroupTime(
         group=group,
         calls=calls,
