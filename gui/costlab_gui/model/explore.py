@@ -15,9 +15,7 @@ from costlab.formulas.record import Derivation
 from costlab.i18n import _
 from costlab.prediction.api import predict
 from costlab.prediction.grid import METRICS as PREDICTABLE
-from costlab.prediction.grid import curve
 from costlab.prediction.record import Prediction
-from costlab.prediction.search import lattice_step, own_sizes
 from costlab_gui.model.session import Session, Setting
 from costlab_gui.model.workspace import NotDerived, Workspace
 
@@ -96,15 +94,6 @@ def panel(
     return Panel(metric, figure, problems, tuple(waiting))
 
 
-def sizes_over(derivation: Derivation, session: Session, setting: Setting, points: int) -> Any:
-    """The sizes of the x axis at which a curve is evaluated: those where formulas hold smoothly."""
-    step = lattice_step(derivation, session.over, _known(derivation, setting.sizes))
-    low, high = max(session.low, 1), max(session.high, session.low + 1)
-    grid = np.geomspace(low, high, points) if session.log_x else np.linspace(low, high, points)
-    found = np.unique(np.round(grid / step) * step)
-    return found[(found >= max(low, 1)) & (found <= high) & (found > 0)]
-
-
 def read_out(
     session: Session, workspace: Workspace, at: int | None = None
 ) -> tuple[dict[str, Prediction], dict[str, str]]:
@@ -153,14 +142,12 @@ def _predicted(
 ) -> Series:
     if metric not in PREDICTABLE:
         raise InputError(_("energy is measured, not predicted yet"))
-    derivation = workspace.derivation(target, setting)
-    if session.over not in derivation.sizes:
-        raise SizeError(_("does not depend on {name}").format(name=session.over))
-    machine = workspace.machine(setting) if metric == "time" else None
-    own = own_sizes(derivation, _known(derivation, setting.sizes), session.over)
-    x = sizes_over(derivation, session, setting, points)
-    hands = session.hands if metric == "time" else None
-    values = curve(derivation, session.over, x, own, metric, machine, hands=hands)
+    found = workspace.curves.of(session, setting, workspace, metric, points)[target]
+    if isinstance(found, CostLabError):
+        raise found
+    x, values = found.x, found.values[metric]
+    if isinstance(values, CostLabError):
+        raise values
     good = np.isfinite(values.value)
     if not good.any():
         raise SizeError(
