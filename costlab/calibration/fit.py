@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import product
 
 import numpy as np
 
-from costlab.calibration.pricing import predict_ops
+from costlab.calibration.pricing import class_of, predict_ops
 from costlab.calibration.suite import BANDWIDTH, PASS, SHAPED, Case
 from costlab.calibration.timings import TimedCase
 from costlab.hardware.calibration_record import CalibrationRecord, Curve, Residual, ShapedRate
+from costlab.hardware.machine import Machine
 from costlab.hardware.rates import MATRIX_KINDS
 from costlab.measurement.statistics import median
+from costlab.prediction.timing import Times, time_of
 
 # A kernel's own work is taken to be at least this share of its time, however short it is.
 _LEAST_WORK = 0.2
@@ -23,7 +24,7 @@ _LEAST_WORK = 0.2
 _FACTORS = np.exp(np.linspace(0.0, math.log(3.0), 33))
 _FAR = np.abs(np.log(_FACTORS))[:, None] + np.abs(np.log(_FACTORS))[None, :]
 _CAUTION = 0.25
-_COLD_SHARES = tuple(step / 10 for step in range(11))
+_COLD_SHARES = tuple(step / 5 for step in range(6))
 _WARMING_S = (3e-5, 1e-4, 3e-4, 1e-3, 1e-2, 1e3)
 
 
@@ -84,33 +85,38 @@ def with_program_state(record: CalibrationRecord, timed: Sequence[TimedCase]) ->
     if not passes:
         return record
     measured = np.log([item.time_s for item in passes])
+    programs = [class_of(item.ops, item.peak_bytes) for item in passes]
     best = (math.inf, record)
-    for share, warming_s in product(_COLD_SHARES, _WARMING_S):
-        alone = replace(
-            record, cold_share=share, program_factor=1.0, matrix_factor=1.0, warming_s=warming_s
-        )
-        fixed, matrix, other = np.transpose([_parts(item, alone) for item in passes])
-        more = _FACTORS - 1
-        total = fixed + more[:, None, None] * matrix + more[None, :, None] * other
-        error = np.abs(np.log(total) - measured).sum(axis=-1) + _CAUTION * _FAR
-        row, column = np.unravel_index(np.argmin(error), error.shape)
-        if error[row, column] < best[0]:
-            candidate = replace(
-                alone,
-                matrix_factor=float(_FACTORS[row]),
-                program_factor=float(_FACTORS[column]),
-            )
-            best = (float(error[row, column]), candidate)
+    for share in _COLD_SHARES:
+        alone = replace(record, cold_share=share, program_factor=1.0, matrix_factor=1.0)
+        machine = Machine.from_calibration(alone)
+        predicted = [
+            time_of(program, {}, machine, item.mode)
+            for program, item in zip(programs, passes, strict=True)
+        ]
+        for warming_s in _WARMING_S:
+            fixed, matrix, other = np.transpose([_parts(times, warming_s) for times in predicted])
+            more = _FACTORS - 1
+            total = fixed + more[:, None, None] * matrix + more[None, :, None] * other
+            error = np.abs(np.log(total) - measured).sum(axis=-1) + _CAUTION * _FAR
+            row, column = np.unravel_index(np.argmin(error), error.shape)
+            if error[row, column] < best[0]:
+                candidate = replace(
+                    alone,
+                    warming_s=warming_s,
+                    matrix_factor=float(_FACTORS[row]),
+                    program_factor=float(_FACTORS[column]),
+                )
+                best = (float(error[row, column]), candidate)
     return best[1]
 
 
-def _parts(item: TimedCase, record: CalibrationRecord) -> tuple[float, float, float]:
+def _parts(times: Times, warming_s: float) -> tuple[float, float, float]:
     """Seconds with factors of 1, and what each 1 more of either adds: of matrix and other work."""
-    times = predict_ops(item.ops, record, item.mode, item.peak_bytes)
     added = {True: 0.0, False: 0.0}
     for part in times.groups:
         calls, work_s = float(part.calls), float(part.work_s)
-        added[part.group.kind in MATRIX_KINDS] += work_s / (1 + work_s / calls / record.warming_s)
+        added[part.group.kind in MATRIX_KINDS] += work_s / (1 + work_s / calls / warming_s)
     return float(times.total_s), added[True], added[False]
 
 

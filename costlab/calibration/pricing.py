@@ -93,11 +93,17 @@ def predict_ops(
         mode: mode of the pass.
         peak_bytes: most bytes alive; None takes every call as if it ran alone.
     """
-    counts = Counter(op.group() for op in ops)
-    groups = tuple(replace(group, calls=as_expr(count)) for group, count in counts.items())
+    machine = Machine.from_calibration(record)
+    return time_of(class_of(ops, peak_bytes), {}, machine, mode)
+
+
+def class_of(ops: Iterable[PricedOp], peak_bytes: int | None = None) -> CostClass:
+    """The calls as what the time model takes, equal ones counted."""
+    counts = Counter(ops)
+    groups = tuple(replace(op.group(), calls=as_expr(count)) for op, count in counts.items())
     # A calibrating process has freed blocks so large that its heap gives nothing back in a pass.
     cost = {} if peak_bytes is None else {"peak_bytes": Quantity(as_expr(peak_bytes))}
-    return time_of(CostClass((), cost, groups, ()), {}, Machine.from_calibration(record), mode)
+    return CostClass((), cost, groups, ())
 
 
 def _integer(size: object) -> int:

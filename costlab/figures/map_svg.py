@@ -16,8 +16,10 @@ from costlab.figures.spec import LOG, Axis, MapSpec
 from costlab.i18n import _
 
 UNDECIDED, NOBODY = -1, -2
+CROSS = 9.0
+"""Half the length of the cross at the present sizes."""
 _SURE, _CLOSE = 0.85, 0.32
-_HATCH = 7.0  # distance of the strokes along an axis
+_HATCH = 8.0  # distance of the strokes along an axis
 
 
 def map_frame(spec: MapSpec, size: Point | None = None) -> Frame:
@@ -49,7 +51,7 @@ def map_svg(
         parts.append(pen.area("".join(outlines), pen.colour(spec.colour(shown)), opacity))
     strokes = "".join(_hatching(spec, frame, columns, rows))
     if strokes:
-        parts.append(pen.path(strokes, pen.ground.dim, 1.2))
+        parts.append(pen.hatching(strokes, pen.ground.dim))
     if spec.here is not None:
         parts += _cross(pen, frame.at(*spec.here), frame)
     parts += draw_legend(pen, _entries(spec), size)
@@ -130,6 +132,8 @@ def _hatching(
 
     A pattern would be shorter, but not every viewer draws one.
     """
+    if not any(UNDECIDED in cells for cells in spec.cells):
+        return
     low = frame.left + frame.top
     upwards = [-edge for edge in rows]
     count = int((frame.right + frame.bottom - low) / _HATCH) + 1
@@ -167,5 +171,5 @@ def _cross(pen: Pen, at: Point, frame: Frame) -> list[str]:
     if not frame.holds(at):
         return []
     x, y = at
-    strokes = f"M{x - 9:.1f} {y:.1f}h18M{x:.1f} {y - 9:.1f}v18"
+    strokes = f"M{x - CROSS:.1f} {y:.1f}h{2 * CROSS:g}M{x:.1f} {y - CROSS:.1f}v{2 * CROSS:g}"
     return [pen.path(strokes, pen.ground.surface, 5), pen.path(strokes, pen.ground.text, 2)]

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 SOLID, DASH, DOT, DASH_DOT = "solid", "dash", "dot", "dash-dot"
+PATTERNS: Mapping[str, tuple[float, ...]] = MappingProxyType({
+    DASH: (8.0, 4.0),
+    DOT: (2.0, 3.5),
+    DASH_DOT: (9.0, 3.5, 2.0, 3.5),
+})  # fmt: skip
+"""Pixels of line and gap in turn; a solid line has no pattern."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from costlab.errors import SizeError
@@ -26,6 +26,7 @@ def predict(
     mode: str = "forward",
     dtype: str = "float32",
     threads: int | None = None,
+    doubled: Collection[str] | None = None,
 ) -> Prediction:
     """Predict the cost of ``program`` at ``sizes`` on ``machine``.
 
@@ -35,6 +36,7 @@ def predict(
         sizes: symbol to positive integer; what is left out takes its default.
         machine: a machine, or the name or path of a device profile (a bound).
         threads: threads of the run on a CPU; None: those the machine was measured with.
+        doubled: sizes for which ``doubling`` is wanted; None: all.
 
     Raises:
         SizeError: if a size is missing, unknown or outside the domain; names the nearest allowed.
@@ -84,7 +86,7 @@ def predict(
         },
         energy_j=None,
         energy_reason=_("no power was measured with these rates"),
-        doubling=_doubling(derivation, full, machine, threads),
+        doubling=_doubling(derivation, full, machine, threads, doubled),
         assumptions=_assumptions(derivation, machine, cost_class, threads, sizes),
         gaps=derivation.gaps,
         reasons=reasons,
@@ -143,11 +145,18 @@ def _allocated(machine: Machine, peak: int | None) -> tuple[int | None, int | No
 
 
 def _doubling(
-    derivation: Derivation, full: Mapping[str, int], machine: Machine, threads: int
+    derivation: Derivation,
+    full: Mapping[str, int],
+    machine: Machine,
+    threads: int,
+    wanted: Collection[str] | None,
 ) -> dict[str, dict[str, float | None]]:
+    names = [name for name in derivation.sizes if wanted is None or name in wanted]
+    if not names:
+        return {}
     base = _quantities(derivation, full, machine, threads)
     factors: dict[str, dict[str, float | None]] = {}
-    for name in derivation.sizes:
+    for name in names:
         changed = {size: full[size] for size in derivation.sizes} | {name: 2 * full[name]}
         try:
             doubled = _quantities(derivation, complete_sizes(derivation, changed), machine, threads)

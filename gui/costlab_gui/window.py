@@ -27,6 +27,7 @@ from costlab_gui.pages.registry import make_page, titles
 from costlab_gui.settings import Settings
 from costlab_gui.widgets.architecture_list import ArchitectureList
 from costlab_gui.widgets.formula_card import FormulaCard
+from costlab_gui.widgets.job_status import JobStatus
 from costlab_gui.widgets.landmarks_card import LandmarksCard
 from costlab_gui.widgets.lost_bar import LostBar
 from costlab_gui.widgets.machine_card import MachineCard
@@ -54,6 +55,7 @@ class MainWindow(QMainWindow):
         self.setAcceptDrops(True)
         self.top_bar = TopBar(hub)
         self.status = StatusLine(hub)
+        self.status.jobs.addWidget(JobStatus(hub))
         self.left = _column(ArchitectureList(hub), SizesPanel(hub))
         self.right = _column(FormulaCard(hub), LandmarksCard(hub), MachineCard(hub))
         self.tabs = QTabBar(expanding=False, drawBase=False)

@@ -18,8 +18,6 @@ _COMMANDS: Mapping[str, str] = {
     "measure": "profile",
     "monitor": "monitor",
 }
-# Names of metrics that `costlab map` and `costlab crossover` take.
-_MAP_METRICS = ("time", "flop", "bytes", "memory")
 
 
 def command_line(session: Session, workspace: Workspace) -> str:
@@ -31,8 +29,7 @@ def command_line(session: Session, workspace: Workspace) -> str:
     words = ["costlab", command, *programs]
     if command == "map":
         words += ["--over", ",".join(session.map_over)]
-        metric = session.metrics[0]
-        words += ["--metric", metric] if metric in _MAP_METRICS else []
+        words += ["--metric", session.map_metric]
     over: dict[str, str] = {}
     if session.page in ("curves", "measure"):
         over = {session.over: f"{session.low}:{session.high}:x2"}

@@ -170,10 +170,9 @@ class Draft:
             others = [replace(f, text=figure_text(f.original)) for f in self.figures if f != one]
             self._parse([*others, replace(one, source=one.source or "-")])
         except InputError as error:
-            given = f" ({error.given})" if error.given else ""
-            allowed = _("; allowed: {allowed}").format(allowed=error.allowed)
             message = error.message.removeprefix(f"{self.name}: ")
-            return message + given + (allowed if error.allowed else "")
+            given = f" ({error.given})" if error.given else ""
+            return f"{message}{given}: {error.allowed}" if error.allowed else message + given
         if one.changed and one.text.strip() and not one.source.strip():
             return _("where is this figure from? A source is needed")
         return None
@@ -241,11 +240,11 @@ def parse_figure(text: str, unit: str) -> float:
         if unit == "B" or not prefix.endswith("i")
     } | {"": 1.0}
     if match is None or match[2].lower() not in prefixes:
-        example = {"FLOP/s": "312 TFLOP/s", "B/s": "1555 GB/s", "B": "80 GB, 80 GiB", "W": "400 W"}
+        like = {"FLOP/s": "312 TFLOP/s", "B/s": "1555 GB/s", "B": "80 GB, 80 GiB", "W": "400 W"}
         raise InputError(
             _("not a figure in {unit}").format(unit=unit),
             given=text,
-            allowed=example.get(unit, "108"),
+            allowed=_("write it like {example}").format(example=like.get(unit, "108")),
         )
     return float(re.sub(r"[_ ]", "", match[1])) * prefixes[match[2].lower()]
 

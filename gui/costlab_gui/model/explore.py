@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,6 +67,9 @@ def panel(
     series: list[Series] = []
     problems: dict[str, str] = {}
     waiting: list[NotDerived] = []
+    stored: dict[str, list[Mapping[str, Any]]] = {}
+    for one in measured:
+        stored.setdefault(one["architecture"], []).append(one)
     for target in session.shown:
         try:
             series.append(_predicted(session, session.setting, workspace, target, metric, points))
@@ -82,7 +85,7 @@ def panel(
                 )
             except CostLabError as error:
                 problems.setdefault(target, _("B: {error}").format(error=error))
-        series += _measured(session, workspace, target, metric, measured)
+        series += _measured(session, workspace, target, metric, stored.get(target, ()))
     figure = FigureSpec(
         title=f"{metric_title(metric)}, {session.setting.mode}",
         x=_axis(session.over, session.log_x),
@@ -95,18 +98,26 @@ def panel(
 
 
 def read_out(
-    session: Session, workspace: Workspace, at: int | None = None
+    session: Session,
+    workspace: Workspace,
+    at: int | None = None,
+    doubled: Mapping[str, Collection[str]] | None = None,
 ) -> tuple[dict[str, Prediction], dict[str, str]]:
     """Predictions of the shown programs at one size of ``session.over``, and why some are missing.
 
     They are those of ``costlab predict``. ``at`` is None for the size that the sliders show.
+    ``doubled`` says for which programs and sizes the factors of doubling are wanted; None: all.
     """
     found: dict[str, Prediction] = {}
     problems: dict[str, str] = {}
     for target in session.shown:
         try:
             found[target] = point(
-                session.setting, workspace, target, {session.over: at} if at else {}
+                session.setting,
+                workspace,
+                target,
+                {session.over: at} if at else {},
+                None if doubled is None else doubled.get(target, ()),
             )
         except CostLabError as error:
             problems[target] = str(error)
@@ -114,7 +125,11 @@ def read_out(
 
 
 def point(
-    setting: Setting, workspace: Workspace, target: str, sizes: Mapping[str, int]
+    setting: Setting,
+    workspace: Workspace,
+    target: str,
+    sizes: Mapping[str, int],
+    doubled: Collection[str] | None = None,
 ) -> Prediction:
     """The prediction of one program at the sizes of ``setting``, some of them replaced.
 
@@ -124,7 +139,7 @@ def point(
     derivation = workspace.derivation(target, setting)
     own = _known(derivation, {**setting.sizes, **sizes})
     machine = workspace.machine(setting)
-    return predict(derivation, own, machine, threads=setting.threads)
+    return predict(derivation, own, machine, threads=setting.threads, doubled=doubled)
 
 
 def _known(derivation: Derivation, sizes: Mapping[str, int]) -> dict[str, int]:
@@ -177,12 +192,14 @@ def _measured(
     points: Sequence[Mapping[str, Any]],
 ) -> list[Series]:
     field = _FIELDS.get(metric)
+    if field is None:
+        return []
     found = [
         point
         for point in points
-        if field is not None and point.get(field) is not None and belongs(point, session, target)
+        if point.get(field) is not None and belongs(point, session, target)
     ]
-    if field is None or not found:
+    if not found:
         return []
     found.sort(key=lambda point: point["sizes"][session.over])
     bars = [point.get("time_interval_s") for point in found] if metric == "time" else []

@@ -72,5 +72,5 @@ def locate(
         index = derivation.classes.index(select_class(derivation, full))
     except CostLabError as error:
         return Place(target, derivation, 0, {}, machine, str(error), no_machine)
-    full["threads"] = workspace.threads(setting)
+    full["threads"] = setting.threads or (machine.threads if machine else 1)
     return Place(target, derivation, index, full, machine, "", no_machine)

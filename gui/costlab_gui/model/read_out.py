@@ -76,7 +76,7 @@ def table(
     The predictions are those of ``costlab predict``. ``measured`` are stored points; those at
     exactly this size are shown.
     """
-    found, problems = read_out(session, workspace, at)
+    found, problems = read_out(session, workspace, at, {session.selected: (session.over,)})
     place = at if at is not None else session.sizes.get(session.over)
     whole = any(belongs(point, session, target) for point in measured for target in session.shown)
     bounds = all(one.basis == DATASHEET for one in found.values())

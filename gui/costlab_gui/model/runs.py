@@ -91,6 +91,7 @@ class Runs:
         self._rows: dict[str, tuple[int, ...]] = {}
         self._points: dict[int, Point] = {}
         self._wanted: tuple[str, ...] = ()
+        self._here = ""
         self.complete = True
 
     def look(
@@ -155,7 +156,8 @@ class Runs:
         with StoreView(path) as view:
             names, marks, running = view.names(), view.marks(), view.measuring()
             known = {line.run: line for line in self.lines}
-            here = fingerprint().id
+            if not self._here:
+                self._here = fingerprint().id
             lines = []
             for name in reversed(names):
                 fixed = self._fixed.get(name) or view.run(name)
@@ -165,7 +167,7 @@ class Runs:
                     rows = view.statuses(name)
                     self._rows[name] = tuple(rows)
                     statuses = Counter(rows.values())
-                lines.append(_line(fixed, statuses, here, name in running))
+                lines.append(_line(fixed, statuses, self._here, name in running))
             self.lines = tuple(lines)
             self._marks = marks
             self._wanted = self._names(wanted)

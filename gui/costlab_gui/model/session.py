@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 METRICS = ("time", "memory", "flop", "bytes", "state", "energy")
+MAP_METRICS = ("time", "memory", "flop", "bytes")
 PAGES = ("curves", "map", "roofline", "timeline", "formula", "measure", "monitor")
 MODES = ("forward", "train", "prefill", "decode")
 DTYPES = ("float32", "bfloat16", "float16", "float64")
@@ -62,6 +63,7 @@ class Session:
         opened: the user's own modules by target, with the SHA-256 of their file.
         over: the size on the x axis, from ``low`` to ``high``.
         map_over: the two sizes of the map, x first.
+        map_metric: what is cheapest on the map, of ``MAP_METRICS``.
         metrics: the panels shown on the curves page, of ``METRICS``.
         linked: whether panels share their x range when zoomed.
         hands: how many hands share the work ("machine width"); None: the machine's own.
@@ -81,6 +83,7 @@ class Session:
     low: int = 128
     high: int = 65_536
     map_over: tuple[str, str] = ("n", "d")
+    map_metric: str = "time"
     metrics: tuple[str, ...] = ("time",)
     log_x: bool = True
     log_y: bool = True

@@ -13,7 +13,16 @@ from costlab.errors import InputError
 from costlab.i18n import _
 from costlab.store.files import write_whole
 from costlab.symbols import check_size
-from costlab_gui.model.session import DTYPES, METRICS, MODES, PAGES, Budget, Session, Setting
+from costlab_gui.model.session import (
+    DTYPES,
+    MAP_METRICS,
+    METRICS,
+    MODES,
+    PAGES,
+    Budget,
+    Session,
+    Setting,
+)
 
 SCHEMA = "costlab.session/1"
 SUFFIX = ".costlab.json"
@@ -154,6 +163,7 @@ def _check(session: Session) -> None:
     chosen: list[tuple[str, str, tuple[str, ...]]] = [
         ("page", session.page, PAGES),
         *(("metrics", metric, METRICS) for metric in session.metrics),
+        ("map_metric", session.map_metric, MAP_METRICS),
         *(("mode", setting.mode, MODES) for setting in settings),
         *(("dtype", setting.dtype, DTYPES) for setting in settings),
     ]

@@ -25,7 +25,7 @@ from costlab_gui.widgets.panel_grid import PanelGrid
 from costlab_gui.widgets.plot_options import PlotOptions
 from costlab_gui.widgets.read_out import ReadOutTable
 
-_FRAME_MS = 16
+_FRAME_MS, _READING_MS = 16, 60
 
 
 class CurvesPage(Page):
@@ -42,7 +42,7 @@ class CurvesPage(Page):
         self._read: Hashable = None
         self._clicks = 0
         self._linking = False
-        self._placed = False
+        self._placed = self._live = False
         self.options = PlotOptions(hub)
         self.legend = Legend()
         self.grid = PanelGrid()
@@ -51,7 +51,6 @@ class CurvesPage(Page):
         set_role(self.notes, "dim")
         self._frame = QTimer(self)
         self._frame.setSingleShot(True)
-        self._frame.setInterval(_FRAME_MS)
         self._frame.timeout.connect(self._show_values)
         self._lay_out()
         self.legend.toggled.connect(self._toggle)
@@ -91,16 +90,23 @@ class CurvesPage(Page):
 
     def refresh(self, changed: frozenset[str]) -> None:
         session = self.hub.session
-        self.options.refresh()
-        self.legend.show_entries(_entries(self.hub))
-        self.grid.show_panels([self._view(metric) for metric in session.metrics])
+        if not changed or changed - {"sizes", "setting"}:
+            self.options.refresh()
+            self.legend.show_entries(_entries(self.hub))
+            self.grid.show_panels([self._view(metric) for metric in session.metrics])
         if changed & {"sizes", "over"}:
             self.at = None
         force = bool(changed - _FIELDS)
         for metric in session.metrics:
             self._draw(metric, force)
         self._show_notes()
-        self._show_values(force)
+        if self._live and not force:
+            # While a slider is dragged the plots come first, and the table as often as is read.
+            self._place_crosshair()
+            if not self._frame.isActive():
+                self._frame.start(_READING_MS)
+        else:
+            self._show_values(force)
         if not self._placed:
             self._placed = True
             low = self.read_out.sizeHint().height()
@@ -129,7 +135,7 @@ class CurvesPage(Page):
         self.at = snapped(self.hub.session, self.hub.workspace, size)
         self._place_crosshair()
         if not self._frame.isActive():
-            self._frame.start()
+            self._frame.start(_FRAME_MS)
 
     def _asked(self, what: str, detail: object) -> None:
         super()._asked(what, detail)
@@ -153,7 +159,8 @@ class CurvesPage(Page):
 
     def _draw(self, metric: str, force: bool) -> None:
         session = self.hub.session
-        key = _key(session, metric)
+        rings = self.hub.landmarks.rings(metric)
+        key = (_key(session, metric), rings)
         if force or self._drawn.get(metric) != key:
             self._drawn[metric] = key
             found = panel(session, self.hub.workspace, metric, self.measured)
@@ -162,7 +169,8 @@ class CurvesPage(Page):
                 f"{self.hub.workspace.title(target)}: {why}"
                 for target, why in found.problems.items()
             )
-            self.views[metric].show_figure(found.figure, empty or _("No program is shown."))
+            figure = replace(found.figure, rings=rings)
+            self.views[metric].show_figure(figure, empty or _("No program is shown."))
         if session.selected in session.programs:
             self.views[metric].choose_curve(session.colour(session.selected))
 
@@ -197,6 +205,10 @@ class CurvesPage(Page):
         self.notes.setVisible(bool(text))
 
     def _set_live(self, live: bool) -> None:
+        self._live = live
+        if not live:
+            self._frame.stop()
+            self._show_values()
         for view in self.views.values():
             view.set_live(live)
 
@@ -258,7 +270,7 @@ class CurvesPage(Page):
 _FIELDS = frozenset(
     {"programs", "hidden", "selected", "setting", "mode", "dtype", "device", "threads", "options",
      "sizes", "reference", "opened", "page", "over", "low", "high", "map_over", "metrics", "log_x",
-     "log_y", "linked", "budget", "hands"}
+     "log_y", "linked", "budget", "hands", "landmarks"}
 )  # fmt: skip
 
 

@@ -26,6 +26,8 @@ _PLANNED_BY = frozenset({
     "sizes", "setting", "opened", "formulas", "machines",
 })  # fmt: skip
 
+_CALIBRATED_BY = frozenset({"device", "dtype", "threads", "machines"})
+
 
 class MeasurePage(Page):
     """The form above, the runs below, this machine's calibration at the foot."""
@@ -84,7 +86,8 @@ class MeasurePage(Page):
             self.notice.setText(why)
             self.notice.setVisible(bool(why))
             self.choose_this.setVisible(bool(why))
-            self._show_calibration()
+            if not changed or changed & _CALIBRATED_BY:
+                self._show_calibration()
             if changed:
                 self._later.start()
             else:

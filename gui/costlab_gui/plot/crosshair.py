@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 
-import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QGraphicsItem
 
 from costlab.figures.spec import MEASURED, Axis, Series
 from costlab.units import format_value
-from costlab_gui.plot.frame import Frame, from_view, to_view
+from costlab_gui.plot.frame import Frame, coordinate, from_view
 from costlab_gui.plot.layer import FrameOf, Layer
 from costlab_gui.theme.tokens import current
 
@@ -37,7 +37,6 @@ class CrosshairLayer(Layer):
     def show_series(self, series: Sequence[Series]) -> None:
         """The curves that are cut."""
         self._series = tuple(series)
-        self.update()
 
     def cuts(self, x_axis: Axis, y_axis: Axis) -> list[tuple[int, float]]:
         """Index of every curve that has a value at the line, and the value."""
@@ -93,11 +92,11 @@ def value_at(series: Series, at: float, x_axis: Axis, y_axis: Axis) -> float | N
     """The value of a curve at ``at``, on the line that is drawn; None beside its ends."""
     if not series.x or not series.x[0] <= at <= series.x[-1]:
         return None
-    place = int(np.searchsorted(np.asarray(series.x), at))
+    place = bisect_left(series.x, at)
     if series.x[place] == at:
         return series.y[place]
-    near = slice(place - 1, place + 1)
-    x, y = to_view(series.x[near], x_axis), to_view(series.y[near], y_axis)
-    inner = float(to_view([at], x_axis)[0])
-    value = from_view(float(np.interp(inner, x, y)), y_axis)
+    x0, x1 = (coordinate(series.x[i], x_axis) for i in (place - 1, place))
+    y0, y1 = (coordinate(series.y[i], y_axis) for i in (place - 1, place))
+    share = (coordinate(at, x_axis) - x0) / (x1 - x0)
+    value = from_view(y0 + share * (y1 - y0), y_axis)
     return value if math.isfinite(value) else None

@@ -66,9 +66,8 @@ class FigureView(QWidget):
         self._frame: Frame | None = None
         self._graphics = pg.GraphicsView(self)
         self._graphics.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._graphics.setViewportUpdateMode(
-            QGraphicsView.ViewportUpdateMode.FullViewportUpdate
-        )  # fmt: skip
+        # The scene would paint a second time for what the first paint has shown already.
+        self._graphics.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.NoViewportUpdate)
         self._view = PlotView()
         self._build_scene()
         column = QVBoxLayout(self)
@@ -120,6 +119,7 @@ class FigureView(QWidget):
         self._view.pointed.connect(self._point)
         self._view.chosen.connect(self._choose)
         self._view.menu_wanted.connect(self._menu)
+        self._view.rectangle_moved.connect(self._repaint)
 
     def show_figure(self, spec: FigureSpec, empty: str = "") -> None:
         """Draw ``spec``.
@@ -153,7 +153,7 @@ class FigureView(QWidget):
     def set_live(self, live: bool) -> None:
         """Draw faster and coarser while a slider is dragged, and finely again afterwards."""
         self._lines.antialias = not live
-        self._lines.update()
+        self._repaint()
         if not live:
             self._describe()
 
@@ -170,7 +170,7 @@ class FigureView(QWidget):
         for part in (self._x_axis, self._y_axis, self._notes, self._crosshair):
             part.use_font(font)
         self._graphics.resetCachedContent()
-        self._graphics.viewport().update()
+        self._repaint()
 
     @property
     def crosshair(self) -> float | None:
@@ -182,7 +182,7 @@ class FigureView(QWidget):
         if value != self._crosshair.at:
             self._crosshair.at = value
             self._place_line()
-            self._crosshair.update()
+            self._repaint()
             if self._lines.antialias:
                 self._describe()
 
@@ -200,8 +200,7 @@ class FigureView(QWidget):
         )
         if chosen != self._lines.chosen:
             self._lines.chosen = self._crosshair.chosen = chosen
-            self._lines.update()
-            self._crosshair.update()
+            self._repaint()
 
     def fit(self) -> None:
         """Show everything again and follow the figure from now on."""
@@ -333,6 +332,9 @@ class FigureView(QWidget):
         self._x_axis.show_span(frame.x)
         self._y_axis.show_span(frame.y)
         self._place_line()
+        self._repaint()
+
+    def _repaint(self) -> None:
         self._graphics.viewport().update()
 
     def _resized(self) -> None:
@@ -388,8 +390,7 @@ class FigureView(QWidget):
         place = order.index(chosen) + direction if chosen in order else 0
         index = order[min(max(place, 0), len(order) - 1)]
         self._lines.chosen = self._crosshair.chosen = index
-        self._lines.update()
-        self._crosshair.update()
+        self._repaint()
         self.curve_chosen.emit(self.spec.series.index(lines[index]))
 
     def _menu(self, at: QPoint) -> None:

@@ -21,6 +21,11 @@ def to_view(values: Sequence[float] | Array, axis: Axis) -> Array:
     return np.log10(np.maximum(array, _SMALLEST)) if axis.scale == LOG else array
 
 
+def coordinate(value: float, axis: Axis) -> float:
+    """The coordinate of one value in the view."""
+    return math.log10(max(value, _SMALLEST)) if axis.scale == LOG else value
+
+
 def from_view(coordinate: float, axis: Axis) -> float:
     """The value at a coordinate of the view."""
     if axis.scale == LOG:
@@ -68,10 +73,10 @@ class Frame:
         return self.place_x(x), self.place_y(y)
 
     def place_x(self, value: float) -> float:
-        return self.x.pixel(float(to_view([value], self.x_axis)[0]))
+        return self.x.pixel(coordinate(value, self.x_axis))
 
     def place_y(self, value: float) -> float:
-        return self.y.pixel(float(to_view([value], self.y_axis)[0]))
+        return self.y.pixel(coordinate(value, self.y_axis))
 
     def value_x(self, pixel: float) -> float:
         """Value of the x axis at a pixel."""

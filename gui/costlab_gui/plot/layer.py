@@ -14,7 +14,10 @@ FrameOf = Callable[[], Frame]
 
 
 class Layer(QGraphicsItem):
-    """Base of the layers of a plot. They take no mouse events: the view handles them all."""
+    """Base of the layers of a plot.
+
+    They take no mouse events, which the view handles, and ask for no repaint, which is the owner's.
+    """
 
     def __init__(self, parent: QGraphicsItem, frame: FrameOf, z: float) -> None:
         super().__init__(parent)

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from PySide6.QtCore import QLineF, QPointF, Qt
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 from PySide6.QtWidgets import QGraphicsItem
 
-from costlab.figures.palette import style
+from costlab.figures.palette import PATTERNS, style
 from costlab.figures.spec import Axis, Series
-from costlab_gui.plot.dashes import cut, segments
+from costlab_gui.plot.clipping import visible
 from costlab_gui.plot.frame import Array, Frame, to_view
 from costlab_gui.plot.layer import FrameOf, Layer
 from costlab_gui.plot.thinning import thin
@@ -23,12 +24,23 @@ _BAND_ALPHA = 0.15
 _FAINT = 0.55
 
 
+def curve_pen(index: int, colour: QColor, width: float = _WIDTH) -> QPen:
+    """The pen of a palette index: its pattern of dashes in pixels, whatever the width."""
+    pen = QPen(colour, width, Qt.PenStyle.SolidLine, Qt.PenCapStyle.FlatCap)
+    pattern = PATTERNS.get(style(index).dash)
+    if pattern is None:
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+    else:
+        pen.setDashPattern([length / width for length in pattern])
+    return pen
+
+
 @dataclass(frozen=True, slots=True)
 class _Shapes:
-    """Segments of every line and the outline of every band in pixels, by index of the series."""
+    """Pieces of every line and the outline of every band in pixels, by index of the series."""
 
     frame: Frame
-    lines: list[tuple[int, Array]]
+    lines: list[tuple[int, QPolygonF]]
     bands: list[tuple[int, QPolygonF]]
 
 
@@ -47,7 +59,7 @@ class LineLayer(Layer):
         self._cached: _Shapes | None = None
 
     def show_series(self, series: Sequence[Series], x_axis: Axis, y_axis: Axis) -> None:
-        """Take new curves; nothing is drawn before the next paint."""
+        """Take new curves."""
         self._series = tuple(series)
         xs: list[float] = []
         ys: list[float] = []
@@ -60,7 +72,6 @@ class LineLayer(Layer):
                     ys.extend(values)
         self._x, self._y = to_view(xs, x_axis), to_view(ys, y_axis)
         self._cached = None
-        self.update()
 
     @property
     def extent(self) -> tuple[Array, Array]:
@@ -84,9 +95,9 @@ class LineLayer(Layer):
         order = sorted(
             lines, key=lambda line: (line[0] == self.chosen, not self._series[line[0]].faint)
         )
-        for index, rows in order:
+        for index, polygon in order:
             painter.setPen(self._pen(index))
-            painter.drawLines([QLineF(*row) for row in rows.tolist()])
+            painter.drawPolyline(polygon)
 
     def _pen(self, index: int) -> QPen:
         series = self._series[index]
@@ -95,9 +106,7 @@ class LineLayer(Layer):
         width = _CHOSEN_WIDTH if index == self.chosen else _WIDTH
         if series.faint:
             colour, width = _mixed(colour, QColor(theme.card), _FAINT), _FAINT_WIDTH
-        solid = style(series.colour).dash == "solid"
-        cap = Qt.PenCapStyle.RoundCap if solid else Qt.PenCapStyle.FlatCap
-        return QPen(colour, width, Qt.PenStyle.SolidLine, cap)
+        return curve_pen(series.colour, colour, width)
 
     def _shapes(self, frame: Frame) -> _Shapes:
         px, py = frame.x.pixels(self._x), frame.y.pixels(self._y)
@@ -109,7 +118,7 @@ class LineLayer(Layer):
         fixed[[edge for start, stop in starts for edge in (start, stop - 1)]] = True
         kept = thin(px, py, fixed)
         reach = 50 * max(frame.width, frame.height)
-        lines: list[tuple[int, Array]] = []
+        lines: list[tuple[int, QPolygonF]] = []
         edges: dict[int, list[tuple[Array, Array]]] = {}
         curves: set[int] = set()
         for (start, stop), (_a, _b, index) in zip(starts, self._runs, strict=True):
@@ -118,8 +127,8 @@ class LineLayer(Layer):
             x, y = px[own], py[own]
             if index not in curves:
                 curves.add(index)
-                rows = segments(x, y, frame.width, frame.height)
-                lines.append((index, cut(rows, style(self._series[index].colour).dash)))
+                for piece in visible(x, y, frame.width, frame.height):
+                    lines.append((index, _polygon(*piece)))
             else:
                 edge = (np.clip(x, -reach, reach), np.clip(y, -reach, reach))
                 edges.setdefault(index, []).append(edge)
@@ -128,10 +137,12 @@ class LineLayer(Layer):
         ]  # fmt: skip
         return _Shapes(frame, lines, bands)
 
-    def _visible(self, px: Array) -> tuple[Array, list[tuple[int, int]]]:
+    def _visible(self, px: Array) -> tuple[NDArray[np.intp], list[tuple[int, int]]]:
         """Indices of the points in view with one more at either end, and the new runs."""
-        parts, runs, at = [], [], 0
         width = self._box.width()
+        if not px.size or (px.min() >= -1.0 and px.max() <= width + 1.0):
+            return np.arange(px.size), [(start, stop) for start, stop, _index in self._runs]
+        parts, runs, at = [], [], 0
         for start, stop, _index in self._runs:
             own = px[start:stop]
             low = max(int(np.searchsorted(own, 0.0)) - 1, 0)
@@ -144,9 +155,13 @@ class LineLayer(Layer):
 
 
 def _outline(low: tuple[Array, Array], high: tuple[Array, Array]) -> QPolygonF:
-    x = np.concatenate([low[0], high[0][::-1]]).tolist()
-    y = np.concatenate([low[1], high[1][::-1]]).tolist()
-    return QPolygonF([QPointF(a, b) for a, b in zip(x, y, strict=True)])
+    return _polygon(
+        np.concatenate([low[0], high[0][::-1]]), np.concatenate([low[1], high[1][::-1]])
+    )
+
+
+def _polygon(x: Array, y: Array) -> QPolygonF:
+    return QPolygonF([QPointF(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)])
 
 
 def _mixed(colour: QColor, ground: QColor, share: float) -> QColor:

@@ -33,9 +33,7 @@ class NoteLayer(Layer):
 
     def show_notes(self, marks: Sequence[Mark], rings: Sequence[Ring]) -> None:
         """Take new marks and rings."""
-        if (tuple(marks), tuple(rings)) != (self._marks, self._rings):
-            self._marks, self._rings = tuple(marks), tuple(rings)
-            self.update()
+        self._marks, self._rings = tuple(marks), tuple(rings)
 
     def draw(self, painter: QPainter, frame: Frame) -> None:
         theme = current()

@@ -6,12 +6,13 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPixmap, QPolygonF
 from PySide6.QtWidgets import QGraphicsItem
 
 from costlab.figures.palette import style
 from costlab.figures.spec import Axis, Series
+from costlab_gui.plot.buffers import LineBuffer, draw_pictures
 from costlab_gui.plot.frame import Array, Frame, to_view
 from costlab_gui.plot.layer import FrameOf, Layer
 from costlab_gui.theme.tokens import current
@@ -31,8 +32,6 @@ class PointLayer(Layer):
 
     def show_series(self, series: Sequence[Series], x_axis: Axis, y_axis: Axis) -> None:
         """Take new points."""
-        if tuple(series) == self._series and not series:
-            return
         self._series = tuple(series)
         self._coordinates = [
             (
@@ -43,7 +42,6 @@ class PointLayer(Layer):
             )
             for one in self._series
         ]
-        self.update()
 
     @property
     def extent(self) -> tuple[Array, Array]:
@@ -63,28 +61,25 @@ class PointLayer(Layer):
             seen = (px > -RADIUS) & (px < frame.width + RADIUS)
             if low.size:
                 painter.setPen(QPen(colour, _BAR))
-                painter.drawLines(
-                    _bars(px[seen], frame.y.pixels(low[seen]), frame.y.pixels(high[seen]))
-                )
+                bars = _bars(px[seen], frame.y.pixels(low[seen]), frame.y.pixels(high[seen]))
+                LineBuffer(bars).draw(painter)
             seen &= (py > -RADIUS) & (py < frame.height + RADIUS)
-            if not seen.any():
-                continue
-            picture = _picture(style(series.colour).marker, colour, ratio)
-            side = picture.width() / ratio
-            source = QRectF(0, 0, picture.width(), picture.height())
-            for a, b in zip(px[seen].tolist(), py[seen].tolist(), strict=True):
-                painter.drawPixmap(QRectF(a - side / 2, b - side / 2, side, side), picture, source)
+            if seen.any():
+                picture = _picture(style(series.colour).marker, colour, ratio)
+                draw_pictures(painter, picture, px[seen], py[seen])
 
 
-def _bars(x: Array, low: Array, high: Array) -> list[QLineF]:
-    lines = []
-    for at, foot, top in zip(x.tolist(), low.tolist(), high.tolist(), strict=True):
-        lines += [
-            QLineF(at, foot, at, top),
-            QLineF(at - _CAP, foot, at + _CAP, foot),
-            QLineF(at - _CAP, top, at + _CAP, top),
+def _bars(x: Array, low: Array, high: Array) -> Array:
+    """Upright line, foot and top of every bar; those that their marker covers are left out."""
+    shown = low - high > 2 * RADIUS
+    x, low, high = x[shown], low[shown], high[shown]
+    return np.concatenate(
+        [
+            np.column_stack([x, low, x, high]),
+            np.column_stack([x - _CAP, low, x + _CAP, low]),
+            np.column_stack([x - _CAP, high, x + _CAP, high]),
         ]
-    return lines
+    )
 
 
 def marker_path(marker: str, radius: float = RADIUS) -> QPainterPath:

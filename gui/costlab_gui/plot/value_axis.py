@@ -56,7 +56,6 @@ class ValueAxis(pg.GraphicsWidget):
         values = [tick.value for tick in self._ticks]
         self._pixels = span.pixels(to_view(values, self._axis)).tolist() if values else []
         self._fit()
-        self.update()
 
     @property
     def labels(self) -> list[tuple[float, str]]:

@@ -24,12 +24,14 @@ class PlotView(pg.ViewBox):
         pointed: pixel x that the user clicked or dragged the line to.
         chosen: pixel x of a double click.
         menu_wanted: global position of a right click.
+        rectangle_moved: the rectangle to zoom to was drawn or taken away.
     """
 
     touched = Signal()
     pointed = Signal(float)
     chosen = Signal(float)
     menu_wanted = Signal(object)
+    rectangle_moved = Signal()
 
     def __init__(self) -> None:
         super().__init__(enableMenu=False, defaultPadding=0.0)
@@ -140,10 +142,11 @@ class PlotView(pg.ViewBox):
         event.ignore()
 
     def _draw_rectangle(self, box: QRectF, finished: bool) -> None:
+        self.updateScaleBox(box.topLeft(), box.bottomRight())
+        self.rbScaleBox.setVisible(not finished)
+        self.rectangle_moved.emit()
         if not finished:
-            self.updateScaleBox(box.topLeft(), box.bottomRight())
             return
-        self.rbScaleBox.hide()
         if box.width() > 4 and box.height() > 4:
             low, high = self._to_view(box.bottomLeft()), self._to_view(box.topRight())
             self.zoom_to(((low.x(), high.x()), (low.y(), high.y())))

@@ -11,7 +11,7 @@ from costlab_gui.model.catalogue import Program, forgotten
 from costlab_gui.widgets.architecture_delegate import ArchitectureDelegate
 from costlab_gui.widgets.architecture_rows import ROW, ArchitectureRows, Index
 
-_MOST, _FEWEST = 14, 6
+_MOST, _FEWEST = 14, 5
 
 
 class ArchitectureView(QListView):

@@ -5,8 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from costlab.figures.palette import style
-from costlab_gui.plot.dashes import PATTERNS
+from costlab.figures.palette import PATTERNS, style
 from costlab_gui.plot.points import marker_path
 from costlab_gui.theme.tokens import current
 

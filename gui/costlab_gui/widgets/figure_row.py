@@ -45,7 +45,7 @@ class FigureRow(QObject):
         """Show where the figure stands; what is typed is left alone."""
         original = figure.original
         known = original.source.title if original is not None else ""
-        self.source.setEnabled(figure.changed)
+        self.source.setReadOnly(not figure.changed)
         self.source.setPlaceholderText(_("source: title or address") if figure.changed else known)
         tip = "" if original is None else f"{known}\n{original.source.url}\n{original.source.read}"
         self.source.setToolTip(tip.strip())

@@ -12,6 +12,8 @@ from costlab.i18n import _
 from costlab_gui.widgets.flow_layout import FlowLayout
 from costlab_gui.widgets.samples import sample_icon
 
+_WIDEST = 22  # letters
+
 
 @dataclass(frozen=True, slots=True)
 class LegendEntry:
@@ -58,11 +60,15 @@ class Legend(QWidget):
         """Draw the samples in the colours of the theme."""
         height = self.fontMetrics().height()
         width = int(height * 1.9)
+        how = _("Click to hide or show, double-click to show it alone")
         for button, entry in zip(self._buttons, self._entries, strict=True):
             ratio = self.devicePixelRatioF()
             button.setIcon(sample_icon(entry.colour, width, height, ratio, not entry.shown))
             button.setIconSize(QSize(width, height))
-            button.setText(entry.title)
+            room = _WIDEST * self.fontMetrics().averageCharWidth()
+            elide = Qt.TextElideMode.ElideRight
+            button.setText(self.fontMetrics().elidedText(entry.title, elide, room))
+            button.setToolTip(f"{entry.title}\n{how}")
             button.setChecked(entry.shown)
             button.setAccessibleName(_("show {name}").format(name=entry.title))
         self.updateGeometry()
@@ -83,7 +89,6 @@ class Legend(QWidget):
         button.setCheckable(True)
         button.setProperty("role", "legend")
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        button.setToolTip(_("Click to hide or show, double-click to show it alone"))
         button.installEventFilter(self)
         button.clicked.connect(lambda: self.toggled.emit(self._entries[index].target))
         self._layout.addWidget(button)

@@ -159,9 +159,10 @@ class OpenOwnDialog(QDialog):
             self.agree.setText(_("Run the code of {name} on this machine").format(name=path.name))
         else:
             self.about.setText(
-                _("{model}. Its widths stay as they are; b and n become sliders.").format(
-                    model=opened.config_text(path)
-                )
+                _(
+                    "{model}. Widths stay as they are; b, n and a number of equal layers become "
+                    "sliders."
+                ).format(model=opened.config_text(path))
             )
         self._sha256 = opened.fingerprint(path)
         self.digits.setText(f"SHA-256 {self._sha256[:32]}\n        {self._sha256[32:]}")

@@ -31,13 +31,17 @@ from PySide6.QtWidgets import (
 from costlab.i18n import _
 from costlab_gui.model.read_out import BOUND, PROGRAM, ReadOut
 from costlab_gui.theme.tokens import current
-from costlab_gui.widgets.samples import draw_sample
+from costlab_gui.widgets.samples import paint_sample
 
 Index = QModelIndex | QPersistentModelIndex
 _EMPTY = ReadOut("", {}, (), {})
 _LEFT = (PROGRAM, BOUND)
 _ROW = 1.7  # lines of text
 _ROWS = 6  # as many are shown without scrolling where there is room
+_DISPLAY, _ALIGN = Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.TextAlignmentRole
+_PEN = Qt.ItemDataRole.ForegroundRole
+_TO_THE_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_TO_THE_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
 COLOUR_ROLE = Qt.ItemDataRole.UserRole
 TARGET_ROLE = Qt.ItemDataRole.UserRole + 1
 
@@ -72,28 +76,27 @@ class ReadOutModel(QAbstractTableModel):
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         key = self._keys[index.column()]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignLeft if key in _LEFT else Qt.AlignmentFlag.AlignRight
-            return side | Qt.AlignmentFlag.AlignVCenter
+        if role == _ALIGN:
+            return _TO_THE_LEFT if key in _LEFT else _TO_THE_RIGHT
         if index.row() >= len(self.shown.rows):
             return self._doubling(key, role)
         row = self.shown.rows[index.row()]
-        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.AccessibleTextRole):
+        if role == _DISPLAY:
             if row.problem and key == self._keys[1]:
                 return row.problem
             return row.texts.get(key, "")
         if role == Qt.ItemDataRole.ToolTipRole:
             return row.problem or None
-        if role == Qt.ItemDataRole.ForegroundRole and row.problem:
+        if role == _PEN and row.problem:
             return QColor(current().dim)
         if role == COLOUR_ROLE and key == PROGRAM:
             return row.colour
         return row.target if role == TARGET_ROLE else None
 
     def _doubling(self, key: str, role: int) -> object:
-        if role == Qt.ItemDataRole.DisplayRole:
+        if role == _DISPLAY:
             return self.shown.doubling.get(key, "")
-        return QColor(current().dim) if role == Qt.ItemDataRole.ForegroundRole else None
+        return QColor(current().dim) if role == _PEN else None
 
     def headerData(
         self,
@@ -104,11 +107,10 @@ class ReadOutModel(QAbstractTableModel):
         if orientation != Qt.Orientation.Horizontal:
             return None
         key = self._keys[section]
-        if role == Qt.ItemDataRole.DisplayRole:
+        if role == _DISPLAY:
             return self.shown.columns[key]
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            side = Qt.AlignmentFlag.AlignLeft if key in _LEFT else Qt.AlignmentFlag.AlignRight
-            return side | Qt.AlignmentFlag.AlignVCenter
+        if role == _ALIGN:
+            return _TO_THE_LEFT if key in _LEFT else _TO_THE_RIGHT
         return None
 
     def row_of(self, target: str) -> int | None:
@@ -131,7 +133,7 @@ class _SampleDelegate(QStyledItemDelegate):
         box: QRect = option.rect
         gap = option.fontMetrics.height() // 2
         if colour is not None:
-            draw_sample(painter, QRect(box.left() + gap, box.top(), width, box.height()), colour)
+            paint_sample(painter, QRect(box.left() + gap, box.top(), width, box.height()), colour)
             left = box.left() + width + 2 * gap
         else:
             left = box.left() + gap

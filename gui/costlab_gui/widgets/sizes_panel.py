@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from costlab.i18n import _
 from costlab_gui.hub import Hub
 from costlab_gui.model.sizes import changed_sizes, sizes_of, snap_of
+from costlab_gui.theme.stylesheet import set_role
 from costlab_gui.widgets.card import Card
 from costlab_gui.widgets.head_size import HeadSizeRow
 from costlab_gui.widgets.size_control import SizeControl
 from costlab_gui.widgets.size_edit import grouped
 
 _FIELDS = frozenset({"programs", "sizes", "mode", "dtype", "device", "options", "opened"})
+_ROW_GAP = 5
 
 
 class SizesPanel(Card):
@@ -26,6 +28,11 @@ class SizesPanel(Card):
         self._controls: dict[str, SizeControl] = {}
         self._drag: int | None = None
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
+        self.body.setSpacing(_ROW_GAP)
+        self._nothing = QLabel(_("Compare an architecture to see its sizes."))
+        self._nothing.setWordWrap(True)
+        set_role(self._nothing, "dim")
+        self.body.addWidget(self._nothing)
         self._head = HeadSizeRow()
         self._head.sized.connect(lambda size: self._change("k", size))
         self._head.kept.connect(lambda _on: self.refresh())
@@ -55,6 +62,7 @@ class SizesPanel(Card):
         for line in sizes.lines:
             self._controls[line.name].show_line(line, snap_of(sizes, line.name, self._head.keeps))
         self._head.show_head(sizes.head_size)
+        self._nothing.setVisible(not names)
 
     def _note(self, changed: frozenset[str]) -> None:
         if changed & _FIELDS:

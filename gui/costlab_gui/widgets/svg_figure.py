@@ -16,6 +16,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from costlab.figures.frame import Frame
+from costlab.figures.map_svg import CROSS
 from costlab.figures.pen import SMALL
 from costlab.figures.render import frame_of, to_svg
 from costlab.figures.spec import AnyFigure
@@ -49,6 +50,7 @@ class SvgFigure(QWidget):
         self._spec: AnyFigure | None = None
         self._picture: QPixmap | None = None
         self._outlined: QRectF | None = None
+        self._cross: QPointF | None = None
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
@@ -79,6 +81,17 @@ class SvgFigure(QWidget):
     def outlined(self) -> QRectF | None:
         """The framed part, in user units."""
         return self._outlined
+
+    def cross(self, at: QPointF | None) -> None:
+        """Draw a cross over the picture, in its user units: what is set now."""
+        if at != self._cross:
+            self._cross = at
+            self.update()
+
+    @property
+    def crossed(self) -> QPointF | None:
+        """Where the cross is, in user units."""
+        return self._cross
 
     @property
     def frame(self) -> Frame | None:
@@ -115,6 +128,8 @@ class SvgFigure(QWidget):
             size = self._outlined.size() * scale
             painter.setPen(QPen(QColor(current().text), 2))
             painter.drawRoundedRect(QRectF(corner, size), 3, 3)
+        if self._cross is not None:
+            self._draw_cross(painter, self.to_widget(self._cross.x(), self._cross.y()))
         if self.hasFocus():
             painter.setPen(QPen(QColor(current().accent), 1))
             painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), 6, 6)
@@ -139,6 +154,13 @@ class SvgFigure(QWidget):
             self.chosen.emit()
         else:
             super().keyPressEvent(event)
+
+    def _draw_cross(self, painter: QPainter, at: QPointF) -> None:
+        half = CROSS * self._scale()
+        for colour, width in ((current().card, 5), (current().text, 2)):
+            painter.setPen(QPen(QColor(colour), width))
+            painter.drawLine(at - QPointF(half, 0), at + QPointF(half, 0))
+            painter.drawLine(at - QPointF(0, half), at + QPointF(0, half))
 
     def _drawn(self, spec: AnyFigure) -> QPixmap:
         """The picture, kept until it, the size or the theme changes: hovering costs no drawing."""

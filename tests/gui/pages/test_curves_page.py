@@ -124,7 +124,7 @@ def test_legend_hides_and_isolates(page: CurvesPage, qtbot: QtBot) -> None:
     page.hub.flush()
     assert page.hub.session.hidden == ("full_attention",)
     assert len(names(page, "time")) == 2
-    assert page.hub.document.undo_text == "hide " + first.text()
+    assert page.hub.document.undo_text == "hide " + page.hub.workspace.title("full_attention")
     qtbot.mouseClick(first, Qt.MouseButton.LeftButton)
     page.hub.flush()
     assert page.hub.session.shown == PROGRAMS

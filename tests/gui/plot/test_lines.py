@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
-from costlab.figures.palette import DASH, SOLID
-from costlab_gui.plot.dashes import PATTERNS, cut, segments
+from costlab_gui.plot.clipping import visible
 from costlab_gui.plot.thinning import thin
 
 
@@ -22,17 +22,16 @@ def test_thinning_keeps_the_picture() -> None:
     assert {0, 255, 256, 511} <= set(kept.tolist())
 
 
-def test_dashes_have_their_lengths() -> None:
-    whole = segments(np.array([0.0, 30.0, 120.0]), np.array([5.0, 5.0, 5.0]), 200, 100)
-    assert np.array_equal(cut(whole, SOLID), whole)
-    dashes = cut(whole, DASH)
-    line, gap = PATTERNS[DASH]
-    starts = sorted({round(row[0] / (line + gap)) for row in dashes.tolist()})
-    assert starts == list(range(10))
-    assert np.isclose((dashes[:, 2] - dashes[:, 0]).sum(), 10 * line)
-
-
 def test_a_steep_line_is_cut_at_the_edge_of_the_view() -> None:
-    rows = segments(np.array([0.0, 100.0]), np.array([-1e9, 1e9]), 100, 100)
-    assert len(rows) == 1
-    assert np.allclose(rows[0], [50, -10, 50, 110], atol=1e-3)
+    ((x, y),) = visible(np.array([0.0, 100.0]), np.array([-1e9, 1e9]), 100, 100)
+    assert np.allclose(x, 50, atol=1e-4)
+    assert np.allclose(y, [-10, 110])
+
+
+def test_what_leaves_the_view_comes_back_as_another_piece() -> None:
+    x = np.array([-1000.0, 20.0, 40.0, 60.0, 80.0, 5000.0])
+    y = np.array([50.0, 50.0, 500.0, 500.0, 50.0, 50.0])
+    first, second = visible(x, y, 100, 100)
+    assert first[0].tolist() == pytest.approx([-10, 20, 20 + 20 * 60 / 450])
+    assert second[1].tolist() == pytest.approx([110, 50, 50])
+    assert second[0][-1] == 110

@@ -17,6 +17,7 @@ from costlab_gui.model.document import Document
 from costlab_gui.model.jobs import Command
 from costlab_gui.model.workspace import Workspace
 from costlab_gui.widgets.job_panel import JobPanel
+from costlab_gui.widgets.job_status import JobStatus
 
 _CHILD = Path(__file__).parents[1] / "jobs" / "fake_child.py"
 
@@ -67,3 +68,20 @@ def test_only_the_latest_jobs_are_listed(hub: Hub, qtbot: QtBot) -> None:
     assert [row.process.job.command.title for row in panel.rows] == [
         f"Job {number}" for number in (7, 6, 5, 4, 3, 2)
     ]
+
+
+def test_the_status_line_shows_what_runs_and_lists_the_rest(hub: Hub, qtbot: QtBot) -> None:
+    status = JobStatus(hub)
+    qtbot.addWidget(status)
+    status.show()
+    assert not status.list.isVisible()
+    first = hub.jobs.start(Command("First", ("obeys",), alone=True))
+    second = hub.jobs.start(Command("Second", ("obeys",), alone=True))
+    assert status.row is not None and status.row.process is first
+    assert status.list.text() == "1 more"
+
+    first.cancel()
+    qtbot.waitUntil(lambda: status.row is not None and status.row.process is second)
+    second.cancel()
+    qtbot.waitUntil(lambda: status.row is None)
+    assert status.list.text() == "Jobs"
