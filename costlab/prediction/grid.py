@@ -181,7 +181,11 @@ class _Piece:
 
     def put(self, metric: str, found: Values) -> None:
         if self._mask.all():
-            self._results[metric] = found
+            # A value that does not depend on the size is one number.
+            parts = (found.value, found.low, found.high)
+            self._results[metric] = Values(
+                *(np.broadcast_to(part, self._mask.shape) for part in parts)
+            )
             return
         known = self._results.get(metric)
         if known is None:

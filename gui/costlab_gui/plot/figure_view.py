@@ -120,6 +120,9 @@ class FigureView(QWidget):
         self._view.chosen.connect(self._choose)
         self._view.menu_wanted.connect(self._menu)
         self._view.rectangle_moved.connect(self._repaint)
+        self._x_axis.chosen.connect(self._choose)
+        self._x_axis.turned.connect(lambda event: self._view.wheelEvent(event, 0))
+        self._y_axis.turned.connect(lambda event: self._view.wheelEvent(event, 1))
 
     def show_figure(self, spec: FigureSpec, empty: str = "") -> None:
         """Draw ``spec``.
@@ -129,7 +132,10 @@ class FigureView(QWidget):
             empty: the sentence that stands in the plot if ``spec`` has nothing to draw.
         """
         old, self.spec = self.spec, spec
-        if (old.x, old.y.scale, old.y.unit) != (spec.x, spec.y.scale, spec.y.unit):
+        if any(
+            (before.scale, before.unit) != (after.scale, after.unit)
+            for before, after in ((old.x, spec.x), (old.y, spec.y))
+        ) or old.x.label != spec.x.label:  # fmt: skip
             self._view.release()
         self._x_axis.show_axis(spec.x)
         self._y_axis.show_axis(spec.y)
@@ -323,7 +329,7 @@ class FigureView(QWidget):
         y_range = padded(y, _AIR_Y) or (0.0, 1.0)
         if spec.y.scale != LOG and y.size and float(np.nanmin(y)) >= 0:
             y_range = (0.0, y_range[1])
-        return x_range, y_range
+        return _window(spec.x) or x_range, _window(spec.y) or y_range
 
     def _reframe(self) -> None:
         """The visible range or the size changed."""
@@ -406,3 +412,11 @@ class FigureView(QWidget):
     def _describe(self) -> None:
         self.setAccessibleName(self.spec.title or _("Plot"))
         self.setAccessibleDescription(self.summary())
+
+
+def _window(axis: Axis) -> tuple[float, float] | None:
+    """The part of an axis that its figure asks for, in view coordinates."""
+    if axis.window is None:
+        return None
+    low, high = to_view(axis.window, axis).tolist()
+    return low, high

@@ -165,9 +165,11 @@ class ReadOutTable(QFrame):
 
     Signals:
         chosen: target of the row that the user picked.
+        origin_asked: target and column of a number whose origin is wanted (double click, or "O").
     """
 
     chosen = Signal(str)
+    origin_asked = Signal(str, str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -194,6 +196,8 @@ class ReadOutTable(QFrame):
         self.view.setFrameShape(QFrame.Shape.NoFrame)
         self.view.setItemDelegateForColumn(0, _SampleDelegate(self.view))
         self.view.clicked.connect(self._picked)
+        self.view.doubleClicked.connect(self._explain)
+        self.view.setToolTip(_("Double-click a number to see where it comes from"))
         self.view.installEventFilter(self)
         head = QHBoxLayout()
         head.addWidget(self.heading, 1)
@@ -234,6 +238,9 @@ class ReadOutTable(QFrame):
             if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
                 self._picked(self.view.currentIndex())
                 return True
+            if event.key() == Qt.Key.Key_O:
+                self._explain(self.view.currentIndex())
+                return True
         return super().eventFilter(watched, event)
 
     def retheme(self) -> None:
@@ -255,6 +262,11 @@ class ReadOutTable(QFrame):
         target = index.data(TARGET_ROLE) if index.isValid() else None
         if target:
             self.chosen.emit(target)
+
+    def _explain(self, index: Index) -> None:
+        target = index.data(TARGET_ROLE) if index.isValid() else None
+        if target:
+            self.origin_asked.emit(target, list(self.model.shown.columns)[index.column()])
 
     def _shape(self) -> None:
         """Rows as high as the text needs; a sentence over the columns where nothing is known."""
