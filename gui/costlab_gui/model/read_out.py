@@ -192,13 +192,6 @@ def _measured_time(
     return None if point is None else float(point["time_s"])
 
 
-def quantity_of(column: str) -> str | None:
-    """The quantity whose formula stands behind a column; None where none does."""
-    if column in (PREDICTED, SPREAD, BOUND):
-        return "time"
-    return {PEAK: "memory", FLOP: "flop", STATE: "state"}.get(column)
-
-
 def interval_text(found: Prediction) -> str:
     """ "± 8 %", a range where that would say too little, or that the time is a lower bound."""
     low, high = found.time_interval_s

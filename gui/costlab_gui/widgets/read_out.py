@@ -79,12 +79,11 @@ class ReadOutTable(QFrame):
 
     Signals:
         chosen: target of the row that the user picked.
-        asked: target and column of a number that the user wants explained (a double click, or
-            Shift+Enter).
+        origin_asked: target and column of a number whose origin is wanted (double click, or "O").
     """
 
     chosen = Signal(str)
-    asked = Signal(str, str)
+    origin_asked = Signal(str, str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -111,7 +110,7 @@ class ReadOutTable(QFrame):
         self.view.setFrameShape(QFrame.Shape.NoFrame)
         self.view.setItemDelegateForColumn(0, _SampleDelegate(self.view))
         self.view.clicked.connect(self._picked)
-        self.view.doubleClicked.connect(self._ask)
+        self.view.doubleClicked.connect(self._explain)
         self.view.setToolTip(_("Double-click a number to see where it comes from"))
         self.view.installEventFilter(self)
         head = QHBoxLayout()
@@ -150,13 +149,11 @@ class ReadOutTable(QFrame):
             if event.matches(QKeySequence.StandardKey.Copy):
                 self.copy()
                 return True
-            if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and (
-                event.modifiers() & Qt.KeyboardModifier.ShiftModifier
-            ):
-                self._ask(self.view.currentIndex())
-                return True
             if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
                 self._picked(self.view.currentIndex())
+                return True
+            if event.key() == Qt.Key.Key_O:
+                self._explain(self.view.currentIndex())
                 return True
         return super().eventFilter(watched, event)
 
@@ -180,10 +177,10 @@ class ReadOutTable(QFrame):
         if target:
             self.chosen.emit(target)
 
-    def _ask(self, index: Index) -> None:
+    def _explain(self, index: Index) -> None:
         target = index.data(TARGET_ROLE) if index.isValid() else None
         if target:
-            self.asked.emit(target, list(self.model.shown.columns)[index.column()])
+            self.origin_asked.emit(target, list(self.model.shown.columns)[index.column()])
 
     def _shape(self) -> None:
         """Rows as high as the text needs; a sentence over the columns where nothing is known."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
 
-from costlab.i18n import _
 from costlab_gui.model.read_out import BOUND, PROGRAM, ReadOut
 from costlab_gui.theme.tokens import current
 
@@ -60,9 +59,7 @@ class ReadOutModel(QAbstractTableModel):
                 return row.problem
             return row.texts.get(key, "")
         if role == Qt.ItemDataRole.ToolTipRole:
-            return row.problem or (
-                _("Double-click: where this number comes from") if key != PROGRAM else None
-            )
+            return row.problem or None
         if role == _PEN and row.problem:
             return QColor(current().dim)
         if role == COLOUR_ROLE and key == PROGRAM:
