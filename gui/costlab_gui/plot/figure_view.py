@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
@@ -88,6 +90,16 @@ class FigureView(QWidget):
         self._graphics.setVisible(drawn)
         if self._graphics.curves.antialias:
             self._describe()
+
+    @property
+    def seen(self) -> FigureSpec:
+        """What is shown, with the part of the axes that the user has zoomed to."""
+        spec = self.spec
+        if not self.is_zoomed:
+            return spec
+        return replace(
+            spec, x=replace(spec.x, window=self.x_range), y=replace(spec.y, window=self.y_range)
+        )
 
     def set_live(self, live: bool) -> None:
         """Draw faster and coarser while a slider is dragged, and finely again afterwards."""
