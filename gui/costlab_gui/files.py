@@ -39,6 +39,7 @@ class Files:
         self._timer.setInterval(_AUTOSAVE_MS)
         self._timer.timeout.connect(self.keep_copy)
         hub.changed.connect(lambda _changed: self._timer.start())
+        hub.closing.connect(self._timer.stop)
 
     @property
     def title(self) -> str:

@@ -87,6 +87,9 @@ class MainWindow(QMainWindow):
         inner.addWidget(self.columns)
         rows.addLayout(inner, 1)
         rows.addWidget(self.status)
+        # Narrower than all columns need: then the right one folds.
+        em = self.fontMetrics().horizontalAdvance("m")
+        body.setMinimumSize(50 * em, 32 * em)
         self.setCentralWidget(body)
         self.commands = Actions(self)
         self.top_bar.undo_asked.connect(hub.document.undo)

@@ -204,11 +204,11 @@ def test_a_session_from_elsewhere_runs_nothing_unasked(module: Path, qtbot: QtBo
     assert target in panel(session, app.hub.workspace, "flop").problems
     app.hub.change(programs=("lstm",))
     app.hub.flush()
-    assert app.own.bars == (), "nobody asks about what is no longer shown"
+    # Nobody asks about what is no longer shown.
+    assert list(app.own.bars) == []
     app.hub.change(programs=("lstm", target))
     app.hub.flush()
-    (bar,) = app.own.bars
-    bar.run.click()
+    app.own.bars[0].run.click()
     assert len(app.hub.jobs.active) == 1
     app.hub.jobs.end_all()
     qtbot.waitUntil(lambda: not app.hub.jobs.active)
