@@ -45,8 +45,6 @@ from costlab_gui.theme.tokens import Theme, mixed
 
 SEARCH_PATH = "costlabstyle"
 _STYLE = Template("""
-* { outline: 0; }
-QWidget { color: $text; }
 QMainWindow, QDialog { background: $window; }
 QToolTip { background: $card; color: $text; border: 1px solid $line; padding: 4px 6px; }
 
@@ -54,8 +52,6 @@ QFrame[role="card"] { background: $card; border: 1px solid $line; border-radius:
 QFrame[role="bar"] { background: $panel; border: 0; }
 QFrame[role="line"] { background: $line; border: 0; max-height: 1px; min-height: 1px; }
 
-QLabel { background: transparent; border: 0; }
-QLabel:disabled { color: $dim; }
 QLabel[role="wordmark"] { font-weight: 600; font-size: ${large}pt; }
 QLabel[role="title"] { font-weight: 600; font-size: ${large}pt; }
 QLabel[role="section"] {
@@ -206,7 +202,7 @@ QTabBar::tab:focus { color: $text; border-bottom-color: $text; }
 QTabBar::tab:disabled { color: $disabled; }
 
 QAbstractItemView {
-    background: transparent; border: 0; alternate-background-color: $stripe;
+    background: transparent; border: 0; outline: 0; alternate-background-color: $stripe;
     selection-background-color: $selected; selection-color: $text;
 }
 QTableView { gridline-color: $grid; }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from PySide6.QtCore import Signal
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QSizePolicy, QWidget
 
 from costlab_gui.theme.stylesheet import set_role
@@ -75,6 +75,7 @@ class SegmentedControl(QWidget):
         for key, button in self._buttons.items():
             button.setChecked(key in wanted)
         self._group.setExclusive(not self._multiple)
+        self._place_tab_stop()
 
     def set_usable(self, key: str, usable: bool, why: str = "") -> None:
         """Disable a button, with the reason as its tool tip, or enable it again."""
@@ -86,7 +87,16 @@ class SegmentedControl(QWidget):
         """The button of a key."""
         return self._buttons[key]
 
+    def _place_tab_stop(self) -> None:
+        """Let Tab stop at the button that is on; arrows reach the others."""
+        on = self.value
+        for key, button in self._buttons.items():
+            stops = self._multiple or not on or key in on
+            policy = Qt.FocusPolicy.StrongFocus if stops else Qt.FocusPolicy.ClickFocus
+            button.setFocusPolicy(policy)
+
     def _clicked(self, key: str) -> None:
+        self._place_tab_stop()
         if self._multiple and not self.value:
             self._buttons[key].setChecked(True)
             return

@@ -40,6 +40,21 @@ def test_one_segment_is_on_and_arrows_pass_over_what_is_disabled(qtbot: QtBot) -
     assert control.button("b").accessibleName() == "Mode: Second"
 
 
+def test_tab_stops_at_the_segment_that_is_on(qtbot: QtBot) -> None:
+    control, after = SegmentedControl("Mode", CHOICES), QLineEdit()
+    both = QWidget()
+    layout = QVBoxLayout(both)
+    layout.addWidget(control)
+    layout.addWidget(after)
+    control.set_value(["b"])
+    shown(qtbot, both)
+    after.setFocus()
+    qtbot.keyClick(after, Qt.Key.Key_Tab)
+    assert control.button("b").hasFocus()
+    qtbot.keyClick(control.button("b"), Qt.Key.Key_Tab)
+    assert after.hasFocus()
+
+
 def test_of_several_segments_one_stays_on(qtbot: QtBot) -> None:
     control = SegmentedControl("Panels", CHOICES, multiple=True)
     shown(qtbot, control)
