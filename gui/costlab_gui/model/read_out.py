@@ -180,6 +180,7 @@ def measured_point(
     session: Session, target: str, at: int | None, measured: Sequence[Mapping[str, Any]]
 ) -> Mapping[str, Any] | None:
     """The stored point whose time the table shows; None where nothing was timed at this size."""
+    point: Mapping[str, Any]
     for point in reversed(measured):
         here = belongs(point, session, target) and point["sizes"][session.over] == at
         if here and point.get("time_s") is not None:
