@@ -14,14 +14,22 @@ from costlab.i18n import _
 from costlab.units import format_count
 from costlab_gui.hub import Hub
 from costlab_gui.model.explore import Panel, panel
-from costlab_gui.model.read_out import measured_point, quantity_of, snapped, table
+from costlab_gui.model.read_out import (
+    ERROR,
+    FLOP,
+    MEASURED,
+    PEAK,
+    STATE,
+    measured_point,
+    snapped,
+    table,
+)
 from costlab_gui.model.session import Session
 from costlab_gui.pages.page import Page
 from costlab_gui.plot.figure_view import FigureView
 from costlab_gui.theme.stylesheet import set_role
 from costlab_gui.widgets.elided_label import ElidedLabel
 from costlab_gui.widgets.legend import Legend, LegendEntry
-from costlab_gui.widgets.origin_dialog import open_measured_origin, open_origin
 from costlab_gui.widgets.panel_grid import PanelGrid
 from costlab_gui.widgets.plot_options import PlotOptions
 from costlab_gui.widgets.read_out import ReadOutTable
@@ -57,7 +65,7 @@ class CurvesPage(Page):
         self.legend.toggled.connect(self._toggle)
         self.legend.isolated.connect(self._isolate)
         self.read_out.chosen.connect(lambda target: hub.change(selected=target))
-        self.read_out.asked.connect(self._explain)
+        self.read_out.origin_asked.connect(self._explain)
         hub.dragging.connect(self._set_live)
 
     def _lay_out(self) -> None:
@@ -112,7 +120,7 @@ class CurvesPage(Page):
         if not self._placed:
             self._placed = True
             low = self.read_out.sizeHint().height()
-            low = min(low, int(0.4 * self.height()))
+            low = min(low, int(0.34 * self.height()))
             self.split.setSizes([max(self.height() - low, low), low])
 
     def retheme(self) -> None:
@@ -125,7 +133,7 @@ class CurvesPage(Page):
         """The plot that has the focus, else the first one."""
         shown = [self.views[m] for m in self.hub.session.metrics if m in self.views]
         view = next((view for view in shown if view.hasFocus()), shown[0] if shown else None)
-        return view.spec if view else None
+        return view.seen if view else None
 
     def fit(self) -> None:
         """Show all panels whole."""
@@ -193,17 +201,6 @@ class CurvesPage(Page):
             found = table(session, self.hub.workspace, self.at, self.measured)
             self.read_out.show_read_out(found, session.selected)
 
-    def _explain(self, target: str, column: str) -> None:
-        """Open where a number of the table comes from."""
-        session = self.hub.session
-        at = self.at if self.at is not None else session.sizes.get(session.over)
-        point = measured_point(session, target, at, self.measured)
-        quantity = quantity_of(column)
-        if quantity is not None:
-            open_origin(self.hub, target, quantity, {} if at is None else {session.over: at}, self)
-        elif point is not None:
-            open_measured_origin(self.hub, point, "time", self)
-
     def _show_notes(self) -> None:
         """One line on the programs that are not on every plot."""
         session, title = self.hub.session, self.hub.workspace.title
@@ -249,6 +246,21 @@ class CurvesPage(Page):
             drag=self._clicks,
             hidden=() if alone else others,
         )
+
+    def _explain(self, target: str, column: str) -> None:
+        """Open where a number of the table comes from."""
+        from costlab_gui.widgets.origin_dialog import open_measured_origin, open_origin
+
+        session = self.hub.session
+        at = self.at if self.at is not None else session.sizes.get(session.over)
+        sizes = {} if at is None else {session.over: at}
+        if column in (MEASURED, ERROR):
+            point = measured_point(session, target, at, self.measured)
+            if point is not None:
+                open_measured_origin(self.hub, point, "time", self)
+            return
+        metric = {PEAK: "memory", FLOP: "flop", STATE: "state"}.get(column, "time")
+        open_origin(self.hub, target, metric, sizes, self)
 
     def _choose_size(self, size: float) -> None:
         session = self.hub.session
