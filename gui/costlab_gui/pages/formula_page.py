@@ -20,14 +20,11 @@ from costlab_gui.model.formula import QUANTITIES, View, quantity_title, view
 from costlab_gui.model.place import locate
 from costlab_gui.pages.page import Page
 from costlab_gui.widgets.breakdown_card import BreakdownCard
+from costlab_gui.widgets.calm import Calm
 from costlab_gui.widgets.copy_buttons import CopyButtons
 from costlab_gui.widgets.facts_source import source
 from costlab_gui.widgets.formula_sheet import FormulaSheet
 from costlab_gui.widgets.segmented import SegmentedControl
-
-_MATTERS = frozenset(
-    {"selected", "programs", "sizes", "mode", "dtype", "device", "threads", "options", "over"}
-)
 
 
 class FormulaPage(Page):
@@ -83,6 +80,7 @@ class FormulaPage(Page):
         layout.addLayout(bar)
         layout.addWidget(halves, 1)
         source().came.connect(self._on_facts)
+        self._calm = Calm(hub, self, self._show)
 
     @property
     def title(self) -> str:
@@ -100,8 +98,8 @@ class FormulaPage(Page):
     def refresh(self, changed: frozenset[str]) -> None:
         if not changed or changed & {"programs", "selected"}:
             self._fill_programs()
-        if not changed or changed & _MATTERS or not changed <= {"page"}:
-            self._show()
+        if changed != {"page"}:
+            self._calm.ask()
 
     def retheme(self) -> None:
         self.sheet.retheme()

@@ -4,12 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from PySide6.QtCore import QSortFilterProxyModel, Qt
+from PySide6.QtCore import (
+    QModelIndex,
+    QPersistentModelIndex,
+    QPointF,
+    QRect,
+    QSortFilterProxyModel,
+    Qt,
+)
+from PySide6.QtGui import QColor, QPainter, QPen
 from PySide6.QtWidgets import QHeaderView, QTreeView, QWidget
 
 from costlab.i18n import _
 from costlab_gui.model.breakdown import breakdown, ways
 from costlab_gui.model.formula import View
+from costlab_gui.theme.tokens import current
 from costlab_gui.widgets.breakdown_model import FORMULA, NAME, SHARE, SORT, VALUE, BreakdownModel
 from costlab_gui.widgets.card import Card
 from costlab_gui.widgets.plain_delegate import PlainDelegate
@@ -31,7 +40,7 @@ class BreakdownCard(Card):
         self._sorted = _Sorted(self)
         self._sorted.setSortRole(SORT)
         self._sorted.setSourceModel(self.model)
-        self.tree = QTreeView()
+        self.tree = _Tree()
         self.tree.setModel(self._sorted)
         self.tree.setAccessibleName(_("Parts with formula, value and share"))
         self.tree.setSortingEnabled(True)
@@ -72,6 +81,26 @@ class BreakdownCard(Card):
         rows = breakdown(view, self._by.value[0])
         if self.model.show_rows(rows, view.unit) and len(rows) <= _OPEN_UP_TO:
             self.tree.expandToDepth(0)
+
+
+class _Tree(QTreeView):
+    """Draws its branches itself: those of the style sheet are pictures read for every row."""
+
+    def drawBranches(
+        self, painter: QPainter, rect: QRect, index: QModelIndex | QPersistentModelIndex
+    ) -> None:
+        if not index.model().hasChildren(index):
+            return
+        arm = self.fontMetrics().height() / 5
+        middle = QPointF(rect.right() - self.indentation() / 2, rect.center().y() + 0.5)
+        opened = [QPointF(-arm, -arm / 2), QPointF(0, arm / 2), QPointF(arm, -arm / 2)]
+        closed = [QPointF(-arm / 2, -arm), QPointF(arm / 2, 0), QPointF(-arm / 2, arm)]
+        points = opened if self.isExpanded(index) else closed
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(current().dim), 1.5))
+        painter.drawPolyline([middle + point for point in points])
+        painter.restore()
 
 
 class _Sorted(QSortFilterProxyModel):

@@ -16,6 +16,7 @@ from costlab_gui.model.place import Place, locate
 from costlab_gui.model.wording import conditions
 from costlab_gui.theme.stylesheet import set_role
 from costlab_gui.theme.tokens import current
+from costlab_gui.widgets.calm import Calm
 from costlab_gui.widgets.card import Card
 from costlab_gui.widgets.copy_buttons import CopyButtons
 from costlab_gui.widgets.elided_label import ElidedLabel
@@ -62,6 +63,7 @@ class FormulaCard(Card):
         self.body.addLayout(row)
         self.body.addWidget(self._domain)
         self.body.addWidget(self._copy)
+        self._calm = Calm(hub, self, self.refresh)
         hub.changed.connect(self._on_changed)
         hub.data_changed.connect(lambda _which: self.refresh())
         hub.themed.connect(self._retheme)
@@ -116,7 +118,7 @@ class FormulaCard(Card):
 
     def _on_changed(self, changed: frozenset[str]) -> None:
         if changed & _MATTERS and self.isVisible():
-            self.refresh()
+            self._calm.ask()
 
     def _on_facts(self, _key: object) -> None:
         if self.isVisible():

@@ -14,6 +14,8 @@ from costlab.units import format_value
 from costlab_gui.hub import Hub
 from costlab_gui.model.document import Document
 from costlab_gui.model.explore import point
+from costlab_gui.model.formula import View, view
+from costlab_gui.model.place import Place
 from costlab_gui.model.session import Session, Setting
 from costlab_gui.model.workspace import Workspace
 from costlab_gui.widgets.formula_card import FormulaCard
@@ -62,6 +64,27 @@ def test_numbers_follow_the_slider(qtbot: QtBot, hub: Hub, card: FormulaCard) ->
 
     flop = point(hub.session.setting, hub.workspace, "full_attention", {}).flop
     assert format_value(flop, "FLOP") in _texts(card)
+
+
+def test_a_drag_is_read_at_ease_and_its_end_at_once(
+    qtbot: QtBot, hub: Hub, card: FormulaCard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked: list[int] = []
+
+    def count(place: Place, quantity: str) -> View:
+        looked.append(place.sizes["n"])
+        return view(place, quantity)
+
+    monkeypatch.setattr("costlab_gui.widgets.formula_card.view", count)
+    hub.dragging.emit(True)
+    for n in range(1024, 1124):
+        hub.change("n", 1, sizes={"n": n})
+        hub.flush()
+    seen = len(looked)
+    hub.dragging.emit(False)
+
+    assert seen < 100  # two for each refresh
+    assert looked[-1] == 1123
 
 
 def test_copy(hub: Hub, card: FormulaCard) -> None:
