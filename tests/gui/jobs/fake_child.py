@@ -22,7 +22,7 @@ def main(what: str) -> int:
     """Play one part."""
     _line(2, kind="progress", text="working", done=0, points=2)
     _line(1, kind="point", number=1)
-    if what == "good":
+    if what in ("good", "calibrate", "profile"):
         _line(2, kind="progress", text="working", done=1, points=2)
         os.write(1, b'{"kind": "point", "number": 2}')
         return 0
