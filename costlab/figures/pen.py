@@ -29,7 +29,7 @@ _DASHES = {
 }
 _COLOUR = re.compile(r'(?:fill|stroke)="(#[0-9a-f]{6})"')
 # Mean advance of a character in em, for the layout alone.
-_ADVANCE = 0.56
+_ADVANCE = 0.54
 
 Point = tuple[float, float]
 

@@ -15,7 +15,7 @@ from costlab_gui.widgets.export_buttons import ExportButtons
 from costlab_gui.widgets.number_table import NumberTable
 from costlab_gui.widgets.svg_figure import SvgFigure
 
-_SHARES = [620, 380]  # of picture and numbers, to begin with
+_SHARES = [660, 340]  # of picture and numbers, to begin with
 
 
 class FigurePage(Page):

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from pytestqt.qtbot import QtBot
 
+from costlab.figures import palette
 from costlab.figures.spec import Axis, FigureSpec, Series
 from costlab_gui.theme.tokens import DARK, LIGHT, Theme, choose
 from costlab_gui.widgets.svg_figure import SvgFigure
@@ -75,3 +76,13 @@ def test_the_curve_has_its_colour_in_either_theme(
     at = place(figure, 256.0, 2e-3)
     spots = [drawn.pixelColor(at.x(), at.y() + shift).name() for shift in range(-2, 3)]
     assert theme.curve(0) in spots
+
+
+@pytest.mark.parametrize(
+    ("theme", "ground"), [(DARK, palette.DARK), (LIGHT, palette.LIGHT)], ids=["dark", "light"]
+)
+def test_pictures_lie_on_the_ground_of_the_app(theme: Theme, ground: palette.Ground) -> None:
+    shared = ("line", "grid", "text", "dim", "accent")
+
+    assert ground.surface == theme.card
+    assert [getattr(ground, name) for name in shared] == [getattr(theme, name) for name in shared]
