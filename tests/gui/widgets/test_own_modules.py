@@ -128,7 +128,7 @@ def test_a_factory_is_agreed_to_derived_and_compared(
     assert bar.sha256 == fingerprint(module)
     bar.skip.click()
     app.own.check_files()
-    assert app.own.bars == () and len(app.shown) == 1
+    assert list(app.own.bars) == [] and len(app.shown) == 1
     assert app.hub.workspace.derivation(target, app.hub.session.setting) == derivation
 
 
@@ -204,7 +204,7 @@ def test_a_session_from_elsewhere_runs_nothing_unasked(module: Path, qtbot: QtBo
     assert target in panel(session, app.hub.workspace, "flop").problems
     app.hub.change(programs=("lstm",))
     app.hub.flush()
-    assert app.own.bars == (), "nobody asks about what is no longer shown"
+    assert list(app.own.bars) == [], "nobody asks about what is no longer shown"
     app.hub.change(programs=("lstm", target))
     app.hub.flush()
     (bar,) = app.own.bars
