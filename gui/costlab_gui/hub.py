@@ -14,6 +14,7 @@ from costlab_gui.model.document import Document
 from costlab_gui.model.jobs import RUNNING
 from costlab_gui.model.messages import Message, Messages
 from costlab_gui.model.monitor import Monitor
+from costlab_gui.model.opened import Agreed
 from costlab_gui.model.session import Session
 from costlab_gui.model.workspace import Workspace
 
@@ -62,6 +63,7 @@ class Hub(QObject):
         self.changed.connect(self._look_for_landmarks)
         self.data_changed.connect(self._renew_landmarks)
         self.monitor = Monitor()
+        self.agreed = Agreed()
         self.jobs.changed.connect(self._mind_measuring)
         self.jobs.ended.connect(self._mind_measuring)
         self._pending: set[str] = set()

@@ -6,7 +6,7 @@ import ast
 import hashlib
 import json
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -49,6 +49,35 @@ class Factory:
     doc: str
     flags: tuple[str, ...]
     likely: bool
+
+
+class Agreed:
+    """The contents of files, by SHA-256, that the user let run since the app was started."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+
+    def add(self, sha256: str) -> None:
+        self._known.add(sha256)
+
+    def __contains__(self, sha256: object) -> bool:
+        return sha256 in self._known
+
+    def check(self, targets: Iterable[str]) -> None:
+        """Refuse to run code that was not agreed to as it is now.
+
+        Raises:
+            InputError: for the first of ``targets`` that would run such code.
+        """
+        for target in targets:
+            if not is_own(target) or not runs_code(target):
+                continue
+            if fingerprint(path_of(target)) not in self._known:
+                raise InputError(
+                    _("nobody agreed to run this code as it is now"),
+                    given=str(path_of(target)),
+                    advice=_("open it again, or answer the question over the page"),
+                )
 
 
 def is_own(target: str) -> bool:

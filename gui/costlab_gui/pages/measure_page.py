@@ -104,6 +104,11 @@ class MeasurePage(Page):
         self._plan_now()
         if self._plan is None or self._wish is None or not self._plan.points:
             return None
+        try:
+            self.hub.agreed.check(self.hub.session.shown)
+        except CostLabError as error:
+            self.form.show_error(str(error))
+            return None
         process = tasks.measure(self.hub, self._plan, self._wish)
         self.runs.watch(process)
         return process

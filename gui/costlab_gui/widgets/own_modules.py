@@ -44,7 +44,6 @@ class OwnModules(QObject):
         self._hub = hub
         self._show_bar = show_bar
         self._window = window
-        self._agreed: set[str] = set()
         self._refused: set[tuple[str, str]] = set()
         self._stamps: dict[Path, tuple[int, int, str]] = {}
         self._running: dict[Key, JobProcess] = {}
@@ -63,11 +62,11 @@ class OwnModules(QObject):
 
     def agreed(self, sha256: str) -> bool:
         """Whether the user let the code with this hash run since the app was started."""
-        return sha256 in self._agreed
+        return sha256 in self._hub.agreed
 
     def agree(self, sha256: str) -> None:
         """Let the code with this hash run until the app is left."""
-        self._agreed.add(sha256)
+        self._hub.agreed.add(sha256)
 
     def open(self, path: Path | None = None) -> OpenOwnDialog:
         """Show the dialog that opens a module or a config."""

@@ -19,6 +19,7 @@ from costlab.errors import (
 from costlab.formulas import store
 from costlab_gui.model.choices import flags
 from costlab_gui.model.opened import (
+    Agreed,
     as_line,
     command,
     config_text,
@@ -108,6 +109,20 @@ def test_the_command_has_the_flags_that_the_factory_takes(module: Path) -> None:
     assert command(key, sha256).title == "Deriving mine.py:build"
     with pytest.raises(ModuleError, match="no longer has this function"):
         command(dataclasses.replace(key, target=f"{module}:gone"), sha256)
+
+
+def test_only_code_that_was_agreed_to_is_run(module: Path) -> None:
+    targets = ("lstm", f"hf:{module.with_name('config.json')}", f"{module}:build")
+    agreed = Agreed()
+    with pytest.raises(InputError, match="nobody agreed") as caught:
+        agreed.check(targets)
+    assert str(module) in str(caught.value)
+
+    agreed.add(fingerprint(module))
+    agreed.check(targets)
+    module.write_text(FILE + "\n")
+    with pytest.raises(InputError):
+        agreed.check(targets)
 
 
 def test_flags_of_opened_modules_can_be_switched(module: Path) -> None:

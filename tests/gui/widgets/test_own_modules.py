@@ -128,7 +128,7 @@ def test_a_factory_is_agreed_to_derived_and_compared(
     assert bar.sha256 == fingerprint(module)
     bar.skip.click()
     app.own.check_files()
-    assert app.own.bars == () and len(app.shown) == 1
+    assert list(app.own.bars) == [] and len(app.shown) == 1
     assert app.hub.workspace.derivation(target, app.hub.session.setting) == derivation
 
 
@@ -204,11 +204,11 @@ def test_a_session_from_elsewhere_runs_nothing_unasked(module: Path, qtbot: QtBo
     assert target in panel(session, app.hub.workspace, "flop").problems
     app.hub.change(programs=("lstm",))
     app.hub.flush()
-    # Nobody asks about what is no longer shown.
-    assert list(app.own.bars) == []
+    assert list(app.own.bars) == [], "nobody asks about what is no longer shown"
     app.hub.change(programs=("lstm", target))
     app.hub.flush()
-    app.own.bars[0].run.click()
+    (bar,) = app.own.bars
+    bar.run.click()
     assert len(app.hub.jobs.active) == 1
     app.hub.jobs.end_all()
     qtbot.waitUntil(lambda: not app.hub.jobs.active)
