@@ -2,7 +2,8 @@
 
 ``python -m benchmarks.bench`` prints each figure beside its target and puts the table into
 README.md when all parts ran. ``--only start layer list deep points map tick``; ``--rounds N``
-calls of which the shortest counts. Speed is reported: the exit status is 1 only where an answer is wrong.
+calls of which the shortest counts. Speed is reported: the exit status is 1 only where an answer is
+wrong.
 """
 
 from __future__ import annotations
