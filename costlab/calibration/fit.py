@@ -13,7 +13,6 @@ from costlab.calibration.suite import BANDWIDTH, PASS, SHAPED, Case
 from costlab.calibration.timings import TimedCase
 from costlab.hardware.calibration_record import CalibrationRecord, Curve, Residual, ShapedRate
 from costlab.hardware.machine import Machine
-from costlab.hardware.rates import MATRIX_KINDS
 from costlab.measurement.statistics import median
 from costlab.prediction.timing import Times, time_of
 
@@ -22,10 +21,9 @@ _LEAST_WORK = 0.2
 # Factors that a fit may take (a program does not make work shorter, and beyond three times it
 # would make up for other errors), and how much it prefers those near 1.
 _FACTORS = np.exp(np.linspace(0.0, math.log(3.0), 33))
-_FAR = np.abs(np.log(_FACTORS))[:, None] + np.abs(np.log(_FACTORS))[None, :]
 _CAUTION = 0.25
 _COLD_SHARES = tuple(step / 5 for step in range(6))
-_WARMING_S = (3e-5, 1e-4, 3e-4, 1e-3, 1e-2, 1e3)
+_WARMING_S = (3e-5, 1e-4, 2e-4, 5e-4, 2e-3, 1e3)
 
 
 def tables(
@@ -88,36 +86,31 @@ def with_program_state(record: CalibrationRecord, timed: Sequence[TimedCase]) ->
     programs = [class_of(item.ops, item.peak_bytes) for item in passes]
     best = (math.inf, record)
     for share in _COLD_SHARES:
-        alone = replace(record, cold_share=share, program_factor=1.0, matrix_factor=1.0)
+        alone = replace(record, cold_share=share, program_factor=1.0)
         machine = Machine.from_calibration(alone)
         predicted = [
             time_of(program, {}, machine, item.mode)
             for program, item in zip(programs, passes, strict=True)
         ]
         for warming_s in _WARMING_S:
-            fixed, matrix, other = np.transpose([_parts(times, warming_s) for times in predicted])
-            more = _FACTORS - 1
-            total = fixed + more[:, None, None] * matrix + more[None, :, None] * other
-            error = np.abs(np.log(total) - measured).sum(axis=-1) + _CAUTION * _FAR
-            row, column = np.unravel_index(np.argmin(error), error.shape)
-            if error[row, column] < best[0]:
-                candidate = replace(
-                    alone,
-                    warming_s=warming_s,
-                    matrix_factor=float(_FACTORS[row]),
-                    program_factor=float(_FACTORS[column]),
-                )
-                best = (float(error[row, column]), candidate)
+            fixed, added = np.transpose([_parts(times, warming_s) for times in predicted])
+            total = fixed + (_FACTORS[:, None] - 1) * added
+            error = np.abs(np.log(total) - measured).sum(axis=-1) + _CAUTION * np.log(_FACTORS)
+            place = int(np.argmin(error))
+            if error[place] < best[0]:
+                factor = float(_FACTORS[place])
+                candidate = replace(alone, warming_s=warming_s, program_factor=factor)
+                best = (float(error[place]), candidate)
     return best[1]
 
 
-def _parts(times: Times, warming_s: float) -> tuple[float, float, float]:
-    """Seconds with factors of 1, and what each 1 more of either adds: of matrix and other work."""
-    added = {True: 0.0, False: 0.0}
+def _parts(times: Times, warming_s: float) -> tuple[float, float]:
+    """Seconds with a factor of 1, and what 1 more of it adds."""
+    added = 0.0
     for part in times.groups:
         calls, work_s = float(part.calls), float(part.work_s)
-        added[part.group.kind in MATRIX_KINDS] += work_s / (1 + work_s / calls / warming_s)
-    return float(times.total_s), added[True], added[False]
+        added += work_s / (1 + work_s / calls / warming_s)
+    return float(times.total_s), added
 
 
 def _predicted_s(item: TimedCase, record: CalibrationRecord) -> float:

@@ -73,7 +73,7 @@ def _pointwise(make: Maker, elements: int, function: Callable[[Tensor], object])
 
 
 _PAIRWISE: dict[str, Callable[[Tensor, Tensor], object]] = {
-    "add": torch.add, "mul": torch.mul, "div": torch.div
+    "add": torch.add, "mul": torch.mul
 }  # fmt: skip
 _POINTWISE: dict[str, Callable[[Tensor], object]] = {
     "exp": torch.exp,
@@ -149,6 +149,30 @@ def _rowwise(function: Callable[[Tensor], object]) -> Callable[..., Action]:
     return builder
 
 
+def _by_row(function: Callable[[Tensor, Tensor], object]) -> Callable[..., Action]:
+    """Rows with one number each, as where rows are normalised or brought to their largest."""
+
+    def builder(make: Maker, elements: int) -> Action:
+        x = make(elements // _NARROW, _NARROW)
+        y = make(elements // _NARROW, 1)
+        return lambda: function(x, y)
+
+    return builder
+
+
+def _compare(make: Maker, elements: int) -> Action:
+    """Integers, each of a row with each of a column, as masks by position or bucket are made."""
+    count = max(elements // ROW // 16, 1)
+    x, y = make.index(ROW, count, 16, 1), make.index(ROW, count, 1, ROW)
+    return lambda: x == y
+
+
+def _column_sum(make: Maker, elements: int) -> Action:
+    """Over the sequence, or of a bias's gradient over the batch: not along the memory."""
+    x = make(max(elements // _NARROW // 64, 1), 64, _NARROW)
+    return lambda: x.sum(1)
+
+
 def _layer_norm(make: Maker, elements: int) -> Action:
     x, weight, bias = make.rows(elements), make(ROW), make(ROW)
     return lambda: F.layer_norm(x, (ROW,), weight, bias)
@@ -206,6 +230,8 @@ def _fft(make: Maker, elements: int) -> Action:
     return lambda: torch.fft.rfft(x)
 
 
+_NARROW = 64  # elements of a row beside one number, or of a row that is summed over rows
+
 _BUILDERS: dict[str, Callable[..., Action]] = {
     "matmul": _matmul,
     "attention": _attention,
@@ -217,6 +243,10 @@ _BUILDERS: dict[str, Callable[..., Action]] = {
     "softmax": _rowwise(lambda x: torch.softmax(x, -1)),
     "layer_norm": _layer_norm,
     "sum": _rowwise(lambda x: x.sum(-1)),
+    "column_sum": _column_sum,
+    "div": _by_row(torch.div),
+    "sub": _by_row(torch.sub),
+    "eq": _compare,
     "amax": _rowwise(lambda x: x.amax(-1)),
     "cumsum": _rowwise(lambda x: x.cumsum(-1)),
     "clone_heads": _clone_heads,

@@ -61,6 +61,7 @@ _MATMUL = (
     (2, (1, 2048, 1024, 1024)), (2, (1, 4096, 512, 1024)), (2, (1, 32, 2048, 2048)),
     (2, (1, 128, 512, 8192)), (2, (2, 512, 8, 512)),
     (2, (256, 8, 8, 64)), (2, (2048, 16, 8, 16)), (2, (128, 1, 32, 1024)),
+    (1, (300, 20, 1, 20)), (1, (64, 64, 1, 64)),
 )  # fmt: skip
 _MATMUL_HELD_OUT = ((0, (1, 300, 200, 520)), (0, (12, 200, 48, 200)), (1, (1, 900, 700, 300)),
                     (1, (1, 3, 700, 700)), (1, (24, 90, 90, 40)))  # fmt: skip
@@ -74,11 +75,12 @@ _ATTENTION = (
     (1, (2048, 16, 48, 16)), (2, (16, 1, 4096, 64)), (2, (2, 4096, 4096, 64)),
     (2, (32, 256, 256, 64)),
     (0, (2, 800, 800, 8)), (1, (1, 3000, 3000, 12)), (1, (2, 2000, 2000, 24)),
+    (1, (24, 512, 512, 10)), (1, (12, 1200, 1200, 20)), (1, (80, 1, 200, 64)),
 )  # fmt: skip
 _ATTENTION_BACKWARD = (
     (0, (2, 16, 16, 16)), (0, (16, 128, 128, 64)), (0, (16, 512, 512, 64)), (0, (4, 256, 256, 8)),
     (1, (64, 32, 96, 32)), (1, (4, 1024, 1024, 32)), (1, (64, 64, 64, 32)),
-    (1, (2, 700, 700, 8)), (1, (1, 1500, 1500, 16)),
+    (1, (2, 700, 700, 8)), (1, (1, 1500, 1500, 16)), (0, (4, 96, 96, 64)), (1, (12, 32, 32, 48)),
 )  # fmt: skip
 _ATTENTION_HELD_OUT = ((0, (12, 300, 300, 48)), (1, (6, 700, 700, 64)))
 _RECURRENT = (
@@ -123,6 +125,7 @@ _BANDWIDTH_KERNELS = (
     ("elementwise", "add", 0), ("aten.exp", "exp", 0), ("aten.gelu", "gelu", 0),
     ("aten.silu", "silu", 0), ("aten.tanh", "tanh", 0), ("aten.sigmoid", "sigmoid", 0),
     ("aten.relu", "relu", 1), ("aten.mul", "mul", 1), ("aten.div", "div", 1),
+    ("aten.sub", "sub", 1), ("aten.eq", "eq", 1),
     ("aten.masked_fill", "masked_fill", 0), ("aten.where", "where", 1),
     ("aten.elu", "elu", 1), ("aten.softplus", "softplus", 1), ("aten.rsqrt", "rsqrt", 1),
     ("aten.pow", "pow", 1), ("aten.native_dropout", "dropout", 1),
@@ -130,7 +133,8 @@ _BANDWIDTH_KERNELS = (
     ("softmax", "softmax", 0), ("aten._softmax_backward_data", "softmax_backward", 0),
     ("aten.logsumexp", "logsumexp", 1),
     ("norm", "layer_norm", 0), ("aten.native_layer_norm_backward", "layer_norm_backward", 0),
-    ("reduction", "sum", 0), ("aten.amax", "amax", 1), ("aten.cumsum", "cumsum", 1),
+    ("reduction", "sum", 0), ("aten.sum", "column_sum", 0),
+    ("aten.amax", "amax", 1), ("aten.cumsum", "cumsum", 1),
     ("copy", "clone", 0), ("aten.clone", "clone_heads", 0), ("aten.cat", "cat", 1),
     ("aten.constant_pad_nd", "pad", 0),
     ("aten.zeros", "zeros", 1), ("aten.fill", "fill", 1),

@@ -134,7 +134,6 @@ class CalibrationRecord:
             level where it finds them alone.
         program_factor: what the work of short calls takes in whole programs over what it takes
             alone, as the calibration's own programs show.
-        matrix_factor: the same of matrix products, attention, convolutions and recurrences.
         warming_s: how long a call is alone that pays half of that.
     """
 
@@ -156,7 +155,6 @@ class CalibrationRecord:
     fault_s_per_byte: float = 0.0
     cold_share: float = 0.0
     program_factor: float = 1.0
-    matrix_factor: float = 1.0
     warming_s: float = _LONG_S
     ragged: Mapping[str, tuple[Ragged, ...]] = field(default_factory=dict)
 

@@ -40,7 +40,6 @@ class Machine:
         fault_s_per_byte: what the first use of memory fresh from the system costs.
         cold_share: share of its bytes that a call finds where the whole program's bytes lie.
         program_factor: what the work of a short call takes in a program, over what it takes alone.
-        matrix_factor: the same of matrix products, attention, convolutions and recurrences.
         warming_s: how long a call is alone that pays half of that: the caches and predictors that
             a call finds filled with others' work are its own after some time.
     """
@@ -61,7 +60,6 @@ class Machine:
     fault_s_per_byte: float = 0.0
     cold_share: float = 0.0
     program_factor: float = 1.0
-    matrix_factor: float = 1.0
     warming_s: float = math.inf
 
     @classmethod
@@ -88,7 +86,6 @@ class Machine:
             fault_s_per_byte=record.fault_s_per_byte,
             cold_share=record.cold_share,
             program_factor=record.program_factor,
-            matrix_factor=record.matrix_factor,
             warming_s=record.warming_s,
             assumptions=(
                 _("rates measured on {date}, level {level}, {threads} thread(s)").format(
@@ -144,10 +141,9 @@ class Machine:
                 return self.launch_s[key]
         return 0.0
 
-    def in_program(self, alone_s: Any, *, matrix: bool) -> Any:
+    def in_program(self, alone_s: Any) -> Any:
         """Seconds in a program of work that takes ``alone_s`` in a call repeated alone."""
-        factor = self.matrix_factor if matrix else self.program_factor
-        return alone_s * (1 + (factor - 1) / (1 + alone_s / self.warming_s))
+        return alone_s * (1 + (self.program_factor - 1) / (1 + alone_s / self.warming_s))
 
     def has_shapes(self, kind: str) -> bool:
         """Whether arithmetic of ``kind`` has rates that depend on the shape."""

@@ -20,6 +20,9 @@ from costlab.hardware.surface import Surface
 Array = NDArray[np.float64]
 MATRIX_KINDS = frozenset({"matmul", "attention", "convolution", "recurrent"})
 
+# Operators that run the kernel of another.
+_ALIKE = {f"aten.{name}": "aten.eq" for name in ("ne", "lt", "le", "gt", "ge")}
+
 
 class Rates(Protocol):
     """What a machine knows about operator classes."""
@@ -90,6 +93,7 @@ class CalibratedRates:
         """What ``bytes_per_s`` reads its rates from."""
         # An operator in place runs the kernel of the one that is not.
         packet = ".".join(op.split(".")[:2]).rstrip("_")
+        packet = _ALIKE.get(packet, packet)
         return self.record.bandwidth.get(packet) or self.record.bandwidth.get(kind)
 
     def bytes_per_s(self, op: str, kind: str, size_bytes: Any) -> Array | float | None:

@@ -29,9 +29,11 @@ ALIASES = {"pointwise": "elementwise"}
 FALLBACK = "copy"
 # A class that runs this often is the body of a loop over steps.
 _LOOP_CALLS = 16
-# Activations that torch's recurrent layers apply in place, once per step and recurrent product;
-# a cell that a module calls has two products per step.
+# Activations of torch's recurrent layers, once per step and recurrent product; a cell that a module
+# calls has two products per step. In a layer something is in place: they, or the sum before them.
 _GATES = frozenset({"aten.tanh_.default", "aten.relu_.default"})
+_GATES_OF_SUMS = frozenset({"aten.tanh.default", "aten.relu.default"})
+_SUM = "aten.add_.Tensor"
 # On a CPU addmm copies its bias into the result before it multiplies.
 BIAS_COPY = "aten.addmm.default"
 
@@ -185,7 +187,12 @@ def calls_by_phase(groups: tuple[Group, ...]) -> Mapping[str, tuple[Size, ...]]:
 @cached_by_identity(512)
 def runs_fused(groups: tuple[Group, ...]) -> bool:
     """Whether a recurrent layer of torch's C++ runs the steps."""
-    gates = {group.calls for group in groups if group.op in _GATES}
+    sums = {group.calls for group in groups if group.op == _SUM}
+    gates = {
+        group.calls
+        for group in groups
+        if group.op in _GATES or (group.op in _GATES_OF_SUMS and group.calls in sums)
+    }
     return any(group.op == BIAS_COPY and group.calls in gates for group in groups)
 
 
@@ -270,9 +277,7 @@ def time_of_group(group: Group, sizes: Sequence[Any], run: Run) -> GroupTime:
     if matrix and run.machine.cold_share:
         compute = compute + run.waiting_s(size)
     memory: Any = 0.0 if per_byte is None else size * per_byte
-    compute, memory = (
-        calls * run.machine.in_program(alone_s, matrix=matrix) for alone_s in (compute, memory)
-    )
+    compute, memory = (calls * run.machine.in_program(alone_s) for alone_s in (compute, memory))
     return GroupTime(
         group=group,
         calls=calls,

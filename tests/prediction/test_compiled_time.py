@@ -36,7 +36,7 @@ def _machines() -> list[Machine]:
         cold_share=0.7,
         fault_s_per_byte=3e-10,
         program_factor=1.2,
-        matrix_factor=0.9,
+        warming_s=1e-4,
         launch_s=_LAUNCHES,
         spread={"": (0.7, 1.6), "matmul": (0.9, 1.1)},
     )

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from costlab.algebra import as_expr
+from costlab.formulas import store
 from costlab.formulas.record import CostClass, Quantity
-from costlab.prediction.timing import time_of
+from costlab.prediction.timing import runs_fused, time_of
 from tests.prediction.machines import FlatRates, flat_machine
 from tests.prediction.programs import group, n
 
@@ -30,7 +31,24 @@ def test_a_loop_in_python_costs_its_passes() -> None:
     assert launch_s == pytest.approx([4 * 3 * 1.0, 20 * 3 * 0.5 + 20 * 100.0])
 
 
-def test_a_layer_in_cpp_has_no_passes_of_python() -> None:
+@pytest.mark.parametrize(
+    ("architecture", "mode", "fused"),
+    [
+        ("rnn", "forward", True),
+        ("rnn", "train", True),
+        ("gru", "forward", True),
+        ("rnn_cell_loop", "forward", False),
+        ("rnn_cell_loop", "train", False),
+        ("transformer_block", "forward", False),
+    ],
+)
+def test_recurrent_layers_in_cpp_have_no_passes_of_python(
+    architecture: str, mode: str, fused: bool
+) -> None:
+    assert runs_fused(store.load(architecture, mode, "float32").classes[0].groups) is fused
+
+
+def test_a_layer_in_cpp_costs_its_launches_and_products() -> None:
     product = group("aten.addmm.default", "matmul", 0, 0, n)
     gate = group("aten.tanh_.default", "elementwise", 0, 0, n)
     machine = replace(flat_machine(), launch_s={

@@ -92,6 +92,8 @@ def table(
         if place is not None
         else _("At the default sizes")
     )
+    if session.hands is not None:
+        heading += " · " + _("times at the machine's own width")
     return ReadOut(heading, columns, rows, _doubling(session, workspace, found))
 
 

@@ -133,7 +133,7 @@ class CurvesPage(Page):
         """The plot that has the focus, else the first one."""
         shown = [self.views[m] for m in self.hub.session.metrics if m in self.views]
         view = next((view for view in shown if view.hasFocus()), shown[0] if shown else None)
-        return view.spec if view else None
+        return view.seen if view else None
 
     def fit(self) -> None:
         """Show all panels whole."""

@@ -61,7 +61,7 @@ class Legend(QWidget):
         """Draw the samples in the colours of the theme."""
         height = self.fontMetrics().height()
         width = int(height * 1.9)
-        room = self._room(width + height)
+        room = self._room(width + 2 * height)
         how = _("Click to hide or show, double-click to show it alone")
         for button, entry in zip(self._buttons, self._entries, strict=True):
             ratio = self.devicePixelRatioF()

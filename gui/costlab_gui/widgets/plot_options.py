@@ -36,7 +36,7 @@ class PlotOptions(QWidget):
             lambda keys: hub.change(_("choose quantities"), metrics=tuple(keys))
         )
         self.over = QComboBox()
-        self.over.setMaximumWidth(15 * self.fontMetrics().horizontalAdvance("m"))
+        self.over.setMaximumWidth(17 * self.fontMetrics().horizontalAdvance("m"))
         self.over.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.over.setAccessibleName(_("size on the x axis"))
         self.over.activated.connect(lambda: self._choose_over(self.over.currentData()))

@@ -142,8 +142,11 @@ def test_linked_zoom_and_fit(page: CurvesPage) -> None:
     time, memory = page.views["time"], page.views["memory"]
     time.zoom(1024.0, 4096.0)
     assert memory.x_range == pytest.approx((1024.0, 4096.0))
+    exported = page.figure()
+    assert exported is not None and exported.x.window == pytest.approx((1024.0, 4096.0))
     page.hub.asked.emit("fit", None)
     assert not time.is_zoomed and not memory.is_zoomed
+    assert page.figure() is time.spec
     page.hub.change("", linked=False)
     page.hub.flush()
     time.zoom(1024.0, 4096.0)

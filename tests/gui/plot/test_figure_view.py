@@ -171,11 +171,11 @@ def test_sentences_stay_in_view(view: FigureView) -> None:
     box = QRectF(0, 0, frame.width, frame.height)
     view.zoom(9_900.0, 65_000.0)
     frame = view.frame()
-    labels = view._notes.labels(frame)
+    labels = view._graphics.notes.labels(frame)
     assert {text for _box, text, _ring in labels} == {"budget", "they cross at n = 10 000"}
     assert all(box.contains(place) for place, _text, _ring in labels)
     view._view.zoom_to((view._view.range[0], (-3.0, -2.0)))
-    labels = view._notes.labels(view.frame())
+    labels = view._graphics.notes.labels(view.frame())
     assert [text for _box, text, _ring in labels] == ["↑ budget"]
 
 
