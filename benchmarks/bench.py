@@ -1,8 +1,9 @@
 """How long CostLab takes: start-up, derivation, evaluation, maps and deep modules.
 
 ``python -m benchmarks.bench`` prints each figure beside its target and puts the table into
-README.md when all parts ran. ``--only start layer list deep points map``; ``--rounds N`` calls of
-which the shortest counts. Speed is reported: the exit status is 1 only where an answer is wrong.
+README.md when all parts ran. ``--only start layer list deep points map tick``; ``--rounds N``
+calls of which the shortest counts. Speed is reported: the exit status is 1 only where an answer is
+wrong.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _STARTS = {
 }
 _HEAVY = ("numpy", "sympy", "torch")
 _STARTS_EACH = 11
-_START_S, _LAYER_S, _LIST_S, _POINTS_S, _MAP_S = 0.3, 5.0, 90.0, 1.0, 0.1
+_START_S, _LAYER_S, _LIST_S, _POINTS_S, _MAP_S, _TICK_S = 0.3, 5.0, 90.0, 1.0, 0.1, 0.006
 _DEEP = 1.5
 _QUIET = 1.1
 
@@ -124,6 +125,12 @@ def maps(rounds: int) -> Iterator[Figure]:
         yield Figure.seconds(found.what, _MAP_S, found.took, found.wrong)
 
 
+def ticks(rounds: int) -> Iterator[Figure]:
+    """What a move of a slider evaluates in the app."""
+    for found in in_fresh_process(evaluation.ticks, rounds):
+        yield Figure.seconds(found.what, _TICK_S, found.took, found.wrong)
+
+
 PARTS: Mapping[str, Callable[[int], Iterator[Figure]]] = {
     "start": start,
     "layer": layer,
@@ -131,6 +138,7 @@ PARTS: Mapping[str, Callable[[int], Iterator[Figure]]] = {
     "deep": deep_modules,
     "points": points,
     "map": maps,
+    "tick": ticks,
 }
 
 

@@ -17,6 +17,7 @@ from costlab.formulas.compiled import compile_expr
 from costlab.formulas.record import Derivation
 from costlab.hardware.catalogue import load_profile
 from costlab.hardware.machine import Machine
+from costlab.prediction.grid import Wanted, curves
 from costlab.prediction.maps import winner_map
 from costlab.units import format_count, format_value
 
@@ -26,6 +27,8 @@ PROGRAMS = 12
 _SIZES = {"b": 2, "h": 8, "d": 512}
 _MACHINE = {"P": 5e10, "W": 1e10, "t": 2e-6}  # a rate, a bandwidth, a latency, by first letter
 _CHECKED = 20
+_LENGTHS = 438  # of which about 256 differ once they are multiples of the window
+_TICK_SIZES = {"b": 1, "h": 8, "w": 64, "c": 64, "f": 2048, "R": 2, "L": 2}
 _EXACT = 1e-12
 
 
@@ -78,6 +81,37 @@ def million_points(rounds: int) -> list[Timing]:
     public = partial(found.evaluate, "time", **{**numbers, "n": columns["n"]})
     took = repeated(public, rounds)
     timings.append(Timing("the same by `Derivation.evaluate`, classes chosen by size", took))
+    return timings
+
+
+def ticks(rounds: int) -> list[Timing]:
+    """All that one move of a slider evaluates: time, memory and FLOP of 12 curves."""
+    record = load_latest(stale=True)
+    machine = (
+        Machine.from_calibration(record)
+        if record is not None
+        else Machine.from_profile(load_profile("cpu-2core"))
+    )
+    lengths = np.unique(np.round(np.geomspace(2, 1024, _LENGTHS)) * 64)
+    timings = []
+    for mode in ("forward", "train"):
+        programs = [program(name, mode) for name in registry.names()]
+        programs.append(program("full_attention", mode, "causal"))
+
+        def tick(width: int, programs: list[Derivation] = programs) -> list[Any]:
+            sizes = {**_TICK_SIZES, "d": width}
+            wanted = [
+                Wanted(p, lengths, {k: v for k, v in sizes.items() if k in p.sizes})
+                for p in programs[:PROGRAMS]
+            ]
+            return curves(wanted, "n", ("time", "memory", "flop"), machine)
+
+        tick(512)
+        took = repeated(partial(tick, 768), rounds)
+        what = (
+            f"one move of a slider: 3 metrics of {len(programs)} curves, {len(lengths)} sizes each"
+        )
+        timings.append(Timing(f"{what}, {mode}", took))
     return timings
 
 

@@ -91,10 +91,10 @@ def _total(weights: Array, varying: Sequence[tuple[Array, Array]]) -> Array:
     if not more:
         joint = np.swapaxes(of_first * weights[..., None], -1, -2) @ of_second
         return np.asarray(((first @ joint) * second).sum(axis=-1))
-    product = first @ of_first.T
+    product = first[..., of_first.argmax(axis=1)]
     for near, member in others:
-        product = product * (near @ member.T)
-    return np.asarray((product @ weights[..., None])[..., 0])
+        product *= near[..., member.argmax(axis=1)]
+    return np.asarray(np.einsum("...p,...p->...", product, weights[..., None, :]))
 
 
 def _squared_distance(a: Array, b: Array) -> Array:
