@@ -116,6 +116,15 @@ def parse_seconds(text: str) -> float:
     return float(_parse(text, _DURATIONS))
 
 
+def parse_joules(text: str) -> float:
+    """Joules of an energy such as "250 mJ", "5 J", "1.5kWh" or "90".
+
+    Raises:
+        ValueError: if ``text`` is not a positive number, with a unit of energy or none.
+    """
+    return float(_parse(text, _ENERGIES))
+
+
 _CAPACITIES: Mapping[str, Fraction] = {"B": Fraction(1)} | {
     f"{prefix}{suffix}": Fraction(base**power)
     for power, prefix in enumerate("KMGTP", start=1)
@@ -131,6 +140,16 @@ _DURATIONS: Mapping[str, Fraction] = {
     "m": Fraction(60),
     "min": Fraction(60),
     "h": Fraction(3600),
+}
+
+
+_ENERGIES: Mapping[str, Fraction] = {
+    "": Fraction(1),
+    "mJ": Fraction(1, 1000),
+    "J": Fraction(1),
+    "kJ": Fraction(1000),
+    "Wh": Fraction(3600),
+    "kWh": Fraction(3_600_000),
 }
 
 

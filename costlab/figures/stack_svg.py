@@ -5,15 +5,25 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from costlab.figures.frame import HEIGHT, WIDTH, Frame, draw_title, draw_y_axis, frame_of
+from costlab.figures.frame import (
+    BOTTOM,
+    HEIGHT,
+    TOP,
+    WIDTH,
+    Frame,
+    draw_title,
+    draw_y_axis,
+    frame_of,
+)
 from costlab.figures.labels import CELL, Entry, Placer, draw_legend, legend_height
 from costlab.figures.palette import DASH
-from costlab.figures.pen import Pen, Point, width_of
+from costlab.figures.pen import TITLE, Pen, Point, width_of
 from costlab.figures.scale import Scale
 from costlab.figures.spec import LINEAR, Axis, StackSpec
 from costlab.i18n import _
 
-_AIR = 1.14  # room above the highest column for the sentence about it
+_AIR = 30.0  # room above the highest column for the sentence about it
+_TITLE_AT = 34.0
 _NEAR = 2.0  # a mark within this factor of the highest column is drawn to scale
 _WIDEST = 150.0
 _GAP = 0.12
@@ -25,10 +35,13 @@ def stack_frame(spec: StackSpec, size: Point | None = None) -> Frame:
     size = size or _size(spec)
     count = len(spec.moments)
     top = max((spec.total(moment) for moment in range(count)), default=0.0) or 1.0
+    foot = legend_height(_entries(spec), size[0])
+    height = max(size[1] - foot - TOP - BOTTOM, 2 * _AIR)
     near = [mark.value for mark in spec.marks if mark.value <= _NEAR * top]
-    y = Scale(spec.y, 0.0, max(top * _AIR, *(value * 1.04 for value in near), 0.0))
+    highest = max(top * height / (height - _AIR), *(value * 1.04 for value in near), 0.0)
+    y = Scale(spec.y, 0.0, highest)
     x = Scale(Axis("", "", LINEAR), 0.0, float(max(count, 1)))
-    return frame_of(x, y, size, legend_height(_entries(spec), size[0]))
+    return frame_of(x, y, size, foot)
 
 
 def stack_svg(
@@ -121,4 +134,7 @@ def _marks(pen: Pen, spec: StackSpec, frame: Frame) -> Iterator[str]:
         yield pen.text((frame.right - 4, at - 5), mark.label, colour=pen.ground.dim, anchor="end")
     if beyond:
         label = _("above: {marks}").format(marks=", ".join(beyond))
-        yield pen.text((frame.right, 26), label, colour=pen.ground.dim, anchor="end")
+        start = frame.right - width_of(label)
+        # Beside the title, or below it where that is long.
+        level = 26.0 if start > width_of(spec.title, TITLE) + _TITLE_AT else frame.top - 3
+        yield pen.text((frame.right, level), label, colour=pen.ground.dim, anchor="end")

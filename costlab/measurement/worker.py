@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -153,9 +154,10 @@ def main() -> None:
 
 
 def die_with_parent(parent: int) -> None:
-    """Ask Linux to kill this process when the one that started it dies.
+    """End this process when the one that started it dies, however that happens.
 
-    Without it, a worker whose parent was killed would measure on and disturb the next run.
+    Without it, a worker whose parent was killed would measure on and disturb the next run. Linux
+    does it itself; elsewhere a thread waits for the end of stdin, which the parent holds open.
     """
     if sys.platform == "linux":
         import ctypes
@@ -165,6 +167,14 @@ def die_with_parent(parent: int) -> None:
         ctypes.CDLL(None, use_errno=True).prctl(pr_set_pdeathsig, signal.SIGKILL)
         if os.getppid() != parent:
             os._exit(1)
+    else:
+        threading.Thread(target=_die_with_stdin, daemon=True).start()
+
+
+def _die_with_stdin() -> None:
+    while os.read(0, 4096):
+        pass
+    os._exit(1)
 
 
 if __name__ == "__main__":

@@ -36,6 +36,8 @@ from costlab.prediction.timing import (
 )
 
 _MANY = 1e18
+# Below so many points a call of numpy costs more than what it computes.
+_FEW = 512
 
 
 def times_of(programs: Sequence[tuple[CompiledClass, Evaluated]], machine: Machine) -> list[Times]:
@@ -48,7 +50,7 @@ def times_of(programs: Sequence[tuple[CompiledClass, Evaluated]], machine: Machi
     lengths: dict[int, list[int]] = {}
     for index, (_program, values) in enumerate(programs):
         points = values.table[0].size
-        lengths.setdefault((points - 1).bit_length(), []).append(index)
+        lengths.setdefault((max(points, _FEW) - 1).bit_length(), []).append(index)
     for members in lengths.values():
         batch = _batch(tuple(Same(programs[index][0]) for index in members), Same(machine))
         times = batch.times([programs[index][1] for index in members])

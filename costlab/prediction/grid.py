@@ -135,7 +135,7 @@ def curves(
     if "time" in metrics and machine is not None:
         times = times_of([(piece.compiled, piece.evaluated) for piece in timed], machine)
         for piece, own_times in zip(timed, times, strict=True):
-            piece.put("time", _time_values(own_times, machine, hands))
+            piece.put("time", _time_values(own_times, machine, hands, _shape(piece.evaluated)))
     return found
 
 
@@ -181,7 +181,11 @@ class _Piece:
 
     def put(self, metric: str, found: Values) -> None:
         if self._mask.all():
-            self._results[metric] = found
+            # A value that does not depend on the size is one number.
+            parts = (found.value, found.low, found.high)
+            self._results[metric] = Values(
+                *(np.broadcast_to(part, self._mask.shape) for part in parts)
+            )
             return
         known = self._results.get(metric)
         if known is None:
@@ -221,18 +225,24 @@ def evaluate_class(
     if machine is None:
         raise InputError(_("time needs a machine"), advice=_("add --device"))
     program = compiled(cost_class, machine, derivation.mode)
-    return _time_values(times_of([(program, program.at(full))], machine)[0], machine, hands)
+    times = times_of([(program, program.at(full))], machine)[0]
+    return _time_values(times, machine, hands, _shape(full))
 
 
-def _time_values(times: Times, machine: Machine, hands: float | None) -> Values:
+def _shape(full: Mapping[str, Any]) -> tuple[int, ...]:
+    return np.broadcast_shapes(*(np.shape(value) for value in full.values()))
+
+
+def _time_values(
+    times: Times, machine: Machine, hands: float | None, shape: tuple[int, ...]
+) -> Values:
     scale: Any = 1.0
     if hands is not None:
         scale = 1.0 - times.work_s / times.total_s * (1.0 - machine.width / hands)
-    total = np.asarray(times.total_s * scale)
     return Values(
         *(
-            np.array(np.broadcast_to(part, total.shape), dtype=float)
-            for part in (total, times.low_s * scale, times.high_s * scale)
+            np.array(np.broadcast_to(part * scale, shape), dtype=float)
+            for part in (times.total_s, times.low_s, times.high_s)
         )
     )
 
@@ -247,8 +257,7 @@ def _formula_values(
             _("{name} has no closed form of this metric").format(name=derivation.architecture),
             given=f"{metric}: {reason}" if reason else metric,
         )
-    shape = np.broadcast_shapes(*(np.shape(value) for value in full.values()))
-    value = np.array(np.broadcast_to(evaluate(quantity.expr, full), shape), dtype=float)
+    value = np.array(np.broadcast_to(evaluate(quantity.expr, full), _shape(full)), dtype=float)
     return Values(value, value, value)
 
 

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 from costlab.errors import CostLabError
 from costlab.i18n import _
 from costlab_gui.hub import Hub
-from costlab_gui.model import first_run
+from costlab_gui.model import first_run, own_devices
 from costlab_gui.model.messages import WARNING, Message
 from costlab_gui.model.recovery import Autosave, Recovered, discard
 from costlab_gui.model.session import Session
@@ -151,6 +151,7 @@ class Files:
         if kind == SESSION:
             self.open(path)
         elif kind == PROFILE:
+            own_devices.remember(path)
             self.hub.change(_("choose {name}").format(name=path.name), device=str(path.resolve()))
         elif kind == RUN:
             self.hub.asked.emit("import", path)

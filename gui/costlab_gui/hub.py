@@ -113,5 +113,6 @@ class Hub(QObject):
     def _mind_measuring(self) -> None:
         """Watching the devices must not disturb what is measured on them."""
         self.monitor.memory_only = any(
-            one.job.command.alone and one.job.state == RUNNING for one in self.jobs.active
+            one.job.command.alone and one.job.command.measures and one.job.state == RUNNING
+            for one in self.jobs.active
         )

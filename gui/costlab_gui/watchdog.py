@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 import time
-import traceback
 from dataclasses import dataclass
 
 from PySide6.QtCore import QObject, Qt, QTimer
@@ -25,8 +24,9 @@ class Stall:
     @property
     def place(self) -> str:
         """The innermost line of CostLab's own code."""
-        own = [line.strip() for line in self.stack.splitlines() if "costlab" in line]
-        return own[-1] if own else self.stack.strip().splitlines()[-1].strip()
+        places = self.stack.splitlines() or [""]
+        own = [line for line in places if "costlab" in line]
+        return (own or places)[-1]
 
 
 class Watchdog(QObject):
@@ -73,5 +73,19 @@ class Watchdog(QObject):
         while not self._ended.wait(_LOOK_S):
             late = time.monotonic() - self._beat_at - _BEAT_MS / 1000
             if late > self._limit_s and not self._seen:
-                frame = sys._current_frames().get(self._watched)
-                self._seen = "".join(traceback.format_stack(frame)) if frame else ""
+                self._seen = _stack_of(self._watched)
+
+
+def _stack_of(thread: int) -> str:
+    """Where a thread is, outermost call first.
+
+    Nothing here waits, so no frame is held while its thread goes on: a painter in one has to end
+    with its function.
+    """
+    places = []
+    frame = sys._current_frames().get(thread)
+    while frame is not None:
+        code = frame.f_code
+        places.append(f"{code.co_filename}:{frame.f_lineno} in {code.co_name}")
+        frame = frame.f_back
+    return "\n".join(reversed(places))

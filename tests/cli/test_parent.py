@@ -24,10 +24,16 @@ command.wait()
 """
 
 
-def _words(store: Path, target: str = "full_attention") -> list[str]:
+def _words(folder: Path, target: str) -> list[str]:
+    """A sweep of two points without the resident pass, which takes longest."""
+    sweep = folder / "sweep.toml"
+    sweep.write_text(
+        f"targets = [{target!r}]\nrepeats = 3\nresident = false\n[sizes]\nn = '32,33'\n",
+        encoding="utf-8",
+    )
     return [
-        "profile", target, "n=32,33", "--repeats", "3", "--json", "--progress", "json",
-        "--until-stdin-ends", "--store", str(store),
+        "profile", str(sweep), "--json", "--progress", "json", "--until-stdin-ends", "--store",
+        str(folder / "runs.sqlite"),
     ]  # fmt: skip
 
 
@@ -35,7 +41,7 @@ def test_the_end_of_stdin_cancels_and_keeps_what_is_measured(tmp_path: Path) -> 
     module = tmp_path / "endless.py"
     module.write_text(_ENDLESS)
     command = subprocess.Popen(
-        [sys.executable, "-m", "costlab", *_words(tmp_path / "runs.sqlite", f"{module}:build")],
+        [sys.executable, "-m", "costlab", *_words(tmp_path, f"{module}:build")],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -56,7 +62,7 @@ def test_the_end_of_stdin_cancels_and_keeps_what_is_measured(tmp_path: Path) -> 
 def test_a_killed_starter_leaves_no_process_and_every_finished_point(tmp_path: Path) -> None:
     path = tmp_path / "runs.sqlite"
     starter = subprocess.Popen(
-        [sys.executable, "-c", _STARTER, *_words(path)],
+        [sys.executable, "-c", _STARTER, *_words(tmp_path, "full_attention")],
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

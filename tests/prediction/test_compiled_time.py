@@ -128,3 +128,13 @@ def test_several_curves_and_metrics_are_those_one_by_one() -> None:
             np.testing.assert_allclose(together.value, alone.value, rtol=1e-12)
             np.testing.assert_allclose(together.high, alone.high, rtol=1e-12)
         assert isinstance(results["state"], Exception)
+
+
+def test_a_cost_that_does_not_depend_on_the_size_is_the_same_everywhere() -> None:
+    lengths = np.array([1.0, 8.0, 64.0])
+    for metric in ("time", "flop"):
+        found = curve(
+            store.load("lstm", "decode"), "n", lengths, {"b": 1, "d": 64}, metric, _machines()[0]
+        )
+        assert found.value.shape == lengths.shape
+        assert found.value[0] == found.value[2] > 0

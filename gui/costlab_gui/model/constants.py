@@ -12,7 +12,7 @@ from costlab.prediction.timing import GroupTime
 from costlab.units import format_percent, format_value
 from costlab_gui.model.formula import operator_title, times_at
 from costlab_gui.model.place import Place
-from costlab_gui.model.wording import Line, Section
+from costlab_gui.model.wording import Line, Section, share_text
 
 _SHOWN = 8
 
@@ -55,7 +55,7 @@ def _rate(group: GroupTime, place: Place, total: float) -> Line:
         rate=format_value(rate, f"{unit}/s") if rate else _("no cost"),
         launch=format_value(float(group.launch_s), "s"),
         time=format_value(seconds, "s"),
-        share=format_percent(seconds / total if total else 0.0),
+        share=share_text(seconds / total if total else 0.0),
     )
     return Line(operator_title(group.group.op), text)
 

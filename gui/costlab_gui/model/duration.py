@@ -28,11 +28,15 @@ def seconds_of(call_s: float | None, repeats: int, energy: bool) -> float:
         energy: whether there is an energy pass.
     """
     call = _UNKNOWN_CALL_S if call_s is None else call_s
-    warm = call + min(_WARM_CALLS * call, _WARM_S + call)
+    # Making the inputs and the first call take about two calls.
+    build = _PROCESS_S + 2 * call
+    warm = min(_WARM_CALLS * call, _WARM_S + call)
     sampling = max(min(max(_LEAST_S, _SAMPLES * call), _MOST_S), call)
-    timed = min(_PROCESS_S + warm + sampling, _PROCESS_LIMIT_S)
-    memory = 2 * (_PROCESS_S + call)
-    return _DESCRIBE_S + repeats * timed + memory + _RESIDENT_S + (_ENERGY_S if energy else 0.0)
+    timed = min(build + warm + sampling, _PROCESS_LIMIT_S)
+    # The first process also calls with other inputs, to see that no answer is kept.
+    other_inputs = min(10 * call, _WARM_S + 4 * call)
+    parts = [_DESCRIBE_S, repeats * timed, other_inputs, 2 * build, _RESIDENT_S]
+    return sum(parts) + (_ENERGY_S if energy else 0.0)
 
 
 def about(seconds: float) -> str:
@@ -46,5 +50,5 @@ def basis() -> str:
     return _(
         "For each point: the predicted time of a call, as often as it is called, {process} s for "
         "each process, and {resident} s for the resident peak; {start} s to start. Quick calls "
-        "are repeated for {least} s, long ones for {most} s at most."
+        "are repeated for {least} s, long ones for {most} s at most. Other load adds to it."
     ).format(process=_PROCESS_S, resident=_RESIDENT_S, start=START_S, least=_LEAST_S, most=_MOST_S)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,9 +15,7 @@ from costlab.formulas.record import Derivation
 from costlab.i18n import _
 from costlab.prediction.api import predict
 from costlab.prediction.grid import METRICS as PREDICTABLE
-from costlab.prediction.grid import curve
 from costlab.prediction.record import Prediction
-from costlab.prediction.search import lattice_step, own_sizes
 from costlab_gui.model.session import Session, Setting
 from costlab_gui.model.workspace import NotDerived, Workspace
 
@@ -100,22 +97,6 @@ def panel(
     return Panel(metric, figure, problems, tuple(waiting))
 
 
-def sizes_over(derivation: Derivation, session: Session, setting: Setting, points: int) -> Any:
-    """The sizes of the x axis at which a curve is evaluated: those where formulas hold smoothly."""
-    step = lattice_step(derivation, session.over, _known(derivation, setting.sizes))
-    low, high = max(session.low, 1), max(session.high, session.low + 1)
-    return _grid(low, high, step, session.log_x, points)
-
-
-@lru_cache(maxsize=64)
-def _grid(low: int, high: int, step: int, log: bool, points: int) -> Any:
-    even = np.geomspace(low, high, points) if log else np.linspace(low, high, points)
-    found = np.unique(np.round(even / step) * step)
-    found = found[(found >= low) & (found <= high)]
-    found.flags.writeable = False
-    return found
-
-
 def read_out(
     session: Session,
     workspace: Workspace,
@@ -176,14 +157,12 @@ def _predicted(
 ) -> Series:
     if metric not in PREDICTABLE:
         raise InputError(_("energy is measured, not predicted yet"))
-    derivation = workspace.derivation(target, setting)
-    if session.over not in derivation.sizes:
-        raise SizeError(_("does not depend on {name}").format(name=session.over))
-    machine = workspace.machine(setting) if metric == "time" else None
-    own = own_sizes(derivation, _known(derivation, setting.sizes), session.over)
-    x = sizes_over(derivation, session, setting, points)
-    hands = session.hands if metric == "time" else None
-    values = curve(derivation, session.over, x, own, metric, machine, hands=hands)
+    found = workspace.curves.of(session, setting, workspace, metric, points)[target]
+    if isinstance(found, CostLabError):
+        raise found
+    x, values = found.x, found.values[metric]
+    if isinstance(values, CostLabError):
+        raise values
     good = np.isfinite(values.value)
     if not good.any():
         raise SizeError(

@@ -247,11 +247,17 @@ def _time(place: Place, scope: str) -> View:
         named.append((as_expr(1), _("fresh memory"), fresh))
     total = float(times.total_s)
     colours = _time_colours(place, tuple(row[2] for row in named))
-    parts = tuple(
+    parts = [
         Part(_time_term(count, name), _time_numbers(count, value, place), value, value / total, c)
         for (count, name, value), c in zip(named, colours, strict=True)
-    )
-    return View("time", scope, place, (), 0, parts, total)
+        if c >= 0
+    ]
+    others = [row[2] for row, colour in zip(named, colours, strict=True) if colour < 0]
+    if others:
+        term = _time_term(as_expr(1), _("{count} others").format(count=len(others)))
+        value = sum(others)
+        parts.append(Part(term, format_value(value, "s"), value, value / total, -1))
+    return View("time", scope, place, (), 0, tuple(parts), total)
 
 
 def times_at(place: Place) -> Times:

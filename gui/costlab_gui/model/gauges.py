@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 
 from costlab.devices.clocks import throttle_reasons
 from costlab.devices.readings import Reading, Sample
@@ -12,7 +14,8 @@ from costlab.units import format_count, format_percent, format_value
 
 Point = tuple[float, float]
 MISSING = "n/a"
-_MOST_POINTS = 600
+# Two for each pixel or so of a small curve.
+_MOST_POINTS = 120
 _IDLE = 0x001
 # What a user chose, or an idle chip, is no warning.
 _WARNED = 0x004 | 0x008 | 0x020 | 0x040 | 0x080
@@ -188,15 +191,18 @@ def _throttle(bits: int) -> str:
 
 
 def _thinned(found: list[Point]) -> tuple[Point, ...]:
-    """At most about ``_MOST_POINTS``: the lowest and the highest of every stretch."""
+    """At most about ``_MOST_POINTS``: the lowest and the highest of every stretch of time.
+
+    Stretches begin at fixed times, so that a curve does not change its shape as it moves on.
+    """
     if len(found) <= _MOST_POINTS:
         return tuple(found)
-    size = -(-2 * len(found) // _MOST_POINTS)
+    span = found[-1][0] - found[0][0]
+    width = 2.0 ** math.ceil(math.log2(2 * span / _MOST_POINTS))
     kept: list[Point] = []
-    for start in range(0, len(found), size):
-        stretch = found[start : start + size]
-        ends = {min(stretch, key=_value), max(stretch, key=_value)}
-        kept.extend(sorted(ends))
+    for _start, stretch in groupby(found, key=lambda point: point[0] // width):
+        points = list(stretch)
+        kept.extend(sorted({min(points, key=_value), max(points, key=_value)}))
     return tuple(kept)
 
 

@@ -36,6 +36,7 @@ class Command:
         title: what people call it ("Measuring 6 points").
         words: arguments of ``costlab``, without those of :data:`OPTIONS`.
         alone: it measures, so no other such job may run meanwhile.
+        measures: of a job that runs alone: whether watching the devices would disturb it.
         unit: what is counted, in the plural ("points").
         kept: what remains when it is cancelled or fails, as a sentence; "" for nothing.
     """
@@ -43,6 +44,7 @@ class Command:
     title: str
     words: tuple[str, ...]
     alone: bool = False
+    measures: bool = True
     unit: str = ""
     kept: str = ""
 

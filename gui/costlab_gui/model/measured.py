@@ -57,13 +57,15 @@ class Row:
         return self.status in FAILED
 
     def time_text(self) -> str:
-        """The time, and half of its interval's width beside it."""
+        """The time, and half of its interval's width beside it; a wide one with both ends."""
         if self.time_s is None:
             return ""
         text = format_value(self.time_s, "s")
         if self.interval_s is None:
             return text
         low, high = self.interval_s
+        if high > 2 * low:
+            return f"{text} ({format_value(low, 's')} – {format_value(high, 's')})"
         return f"{text} ± {format_percent(_digits((high - low) / 2 / self.time_s))}"
 
     def error_text(self) -> str:

@@ -160,6 +160,7 @@ def command(key: Key, sha256: str) -> Command:
         title=_("Deriving {name}").format(name=key.target.rpartition("/")[2]),
         words=(key.target, key.mode, key.dtype, key.backend, sha256, *options),
         alone=True,
+        measures=False,
     )
 
 

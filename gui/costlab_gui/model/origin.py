@@ -10,14 +10,14 @@ from costlab.hardware.machine import CALIBRATED, DATASHEET
 from costlab.i18n import _
 from costlab.prediction.record import Prediction
 from costlab.symbols import describe
-from costlab.units import format_percent, format_value
+from costlab.units import format_value
 from costlab_gui.model import explore
 from costlab_gui.model.constants import constants_of
 from costlab_gui.model.formula import OF_METRIC, View, quantity_title, view
 from costlab_gui.model.place import locate
 from costlab_gui.model.session import Setting
 from costlab_gui.model.terms import exact, summed
-from costlab_gui.model.wording import Line, Section, conditions, how_derived
+from costlab_gui.model.wording import Line, Section, conditions, how_derived, share_text
 from costlab_gui.model.workspace import Workspace
 
 
@@ -142,7 +142,7 @@ def _formula(shown: View) -> Iterable[Line]:
     for part in shown.parts:
         value = shown.text(part.value)
         put_in = "" if part.numbers == value else f"{part.numbers} = "
-        yield Line(part.term.text, f"{put_in}{value} ({format_percent(part.share)})")
+        yield Line(part.term.text, f"{put_in}{value} ({share_text(part.share)})")
     yield Line(_("together"), exact(shown.total, shown.unit))
 
 
@@ -174,9 +174,7 @@ def _basis(prediction: Prediction | None, why: str) -> Iterable[Line]:
             prediction.basis, _("rates of another dtype or thread count stand in: no interval")
         )
     total = sum(prediction.shares.values()) or 1.0
-    shares = ", ".join(
-        f"{k} {format_percent(v / total)}" for k, v in prediction.shares.items() if v
-    )
+    shares = ", ".join(f"{k} {share_text(v / total)}" for k, v in prediction.shares.items() if v)
     yield Line(_("bound by"), f"{prediction.limiter} ({shares})")
 
 

@@ -92,6 +92,8 @@ def table(
         if place is not None
         else _("At the default sizes")
     )
+    if session.hands is not None:
+        heading += " · " + _("times at the machine's own width")
     return ReadOut(heading, columns, rows, _doubling(session, workspace, found))
 
 
@@ -169,15 +171,25 @@ def _row(
     return Row(target, title, session.colour(target), texts, values, problem, found)
 
 
+def measured_point(
+    session: Session, target: str, at: int | None, measured: Sequence[Mapping[str, Any]]
+) -> Mapping[str, Any] | None:
+    """The latest of the stored points that has a time of ``target`` at exactly this size."""
+    fitting = (
+        point
+        for point in reversed(measured)
+        if belongs(point, session, target)
+        and point["sizes"][session.over] == at
+        and point.get("time_s") is not None
+    )
+    return next(fitting, None)
+
+
 def _measured_time(
     session: Session, target: str, at: int | None, measured: Sequence[Mapping[str, Any]]
 ) -> float | None:
-    for point in reversed(measured):
-        if belongs(point, session, target) and point["sizes"][session.over] == at:
-            seconds = point.get("time_s")
-            if seconds is not None:
-                return float(seconds)
-    return None
+    point = measured_point(session, target, at, measured)
+    return None if point is None else float(point["time_s"])
 
 
 def interval_text(found: Prediction) -> str:

@@ -89,6 +89,7 @@ def roofline(session: Session, workspace: Workspace, operators: bool = False) ->
     slowest = max((row.time_s for row in rows), default=0.0)
     if not operators and slowest:
         rows = [replace(row, share=row.time_s / slowest) for row in rows]
+    found = notes(roofs, rows, operators)
     title = (
         _("Operators of {name}, {mode}, {dtype}").format(
             name=workspace.title(session.selected), mode=setting.mode, dtype=setting.dtype
@@ -105,9 +106,9 @@ def roofline(session: Session, workspace: Workspace, operators: bool = False) ->
             for row in rows
             if row.intensity > 0 and row.rate > 0
         ),
-        caption=" ".join(notes(roofs, rows, operators)),
+        caption=" ".join(found),
     )
-    return Roofline(figure, tuple(rows), problems, notes(roofs, rows, operators))
+    return Roofline(figure, tuple(rows), problems, found)
 
 
 def notes(roofs: Roofs, rows: list[Row], operators: bool) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ LATEST = "latest"
 AT_ONCE = 150
 """How many points one look reads at most: some 30 ms."""
 FAILED = frozenset({"crash", "timeout", "oom", "oom_suspected"})
+_COUNTED_AT_ONCE = 400
 
 Point = Mapping[str, Any]
 
@@ -159,17 +160,21 @@ class Runs:
             if not self._here:
                 self._here = fingerprint().id
             lines = []
+            read, counted = dict(self._marks), 0
             for name in reversed(names):
                 fixed = self._fixed.get(name) or view.run(name)
                 self._fixed[name] = fixed
                 statuses = known[name].statuses if name in known else {}
-                if marks.get(name) != self._marks.get(name):
+                # The newest first, and the others at the next look, so that none takes long.
+                if marks.get(name) != read.get(name) and counted < _COUNTED_AT_ONCE:
                     rows = view.statuses(name)
                     self._rows[name] = tuple(rows)
                     statuses = Counter(rows.values())
+                    counted += len(rows)
+                    read[name] = marks[name]
                 lines.append(_line(fixed, statuses, self._here, name in running))
             self.lines = tuple(lines)
-            self._marks = marks
+            self._marks = read
             self._wanted = self._names(wanted)
             missing = [
                 number
@@ -179,7 +184,7 @@ class Runs:
             ]
             some = missing[:AT_ONCE]
             self._points.update(zip(some, view.points(some), strict=True))
-            self.complete = len(some) == len(missing)
+            self.complete = len(some) == len(missing) and read == marks
 
     def _names(self, wanted: Sequence[str]) -> tuple[str, ...]:
         """The wanted runs that there are, each once."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from costlab.formulas.record import Condition, CostClass, Derivation
 from costlab.i18n import _
+from costlab.units import format_percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,14 @@ class Section:
     lines: tuple[Line, ...]
 
 
+def share_text(share: float) -> str:
+    """A share as a percentage; what is next to nothing is not spelled out."""
+    if 0 < abs(share) < _NEXT_TO_NOTHING:
+        return f"< {format_percent(_NEXT_TO_NOTHING)}"
+    return format_percent(share)
+
+
+_NEXT_TO_NOTHING = 1e-4
 _SIGNS = {">=": "≥", "<=": "≤", "<": "<", "==": "="}
 
 

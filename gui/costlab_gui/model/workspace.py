@@ -21,6 +21,7 @@ from costlab.hardware.catalogue import load_profile, profile_names
 from costlab.hardware.machine import Machine
 from costlab.i18n import _
 from costlab_gui.model import own_devices
+from costlab_gui.model.curves import Curves
 from costlab_gui.model.session import THIS_MACHINE, Setting
 
 FAMILIES = ("attention", "window", "hashing", "linear", "recurrent", "block", "own")
@@ -73,6 +74,7 @@ class Workspace:
     def __init__(self) -> None:
         self._own: dict[Key, Derivation | CostLabError] = {}
         self._committed: dict[Key, Derivation] = {}
+        self.curves = Curves()
         self._machines: dict[tuple[str, str, int | None], Machine | CostLabError] = {}
         self._entries: tuple[Entry, ...] | None = None
 

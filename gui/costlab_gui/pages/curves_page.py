@@ -14,7 +14,16 @@ from costlab.i18n import _
 from costlab.units import format_count
 from costlab_gui.hub import Hub
 from costlab_gui.model.explore import Panel, panel
-from costlab_gui.model.read_out import snapped, table
+from costlab_gui.model.read_out import (
+    ERROR,
+    FLOP,
+    MEASURED,
+    PEAK,
+    STATE,
+    measured_point,
+    snapped,
+    table,
+)
 from costlab_gui.model.session import Session
 from costlab_gui.pages.page import Page
 from costlab_gui.plot.figure_view import FigureView
@@ -56,6 +65,7 @@ class CurvesPage(Page):
         self.legend.toggled.connect(self._toggle)
         self.legend.isolated.connect(self._isolate)
         self.read_out.chosen.connect(lambda target: hub.change(selected=target))
+        self.read_out.origin_asked.connect(self._explain)
         hub.dragging.connect(self._set_live)
 
     def _lay_out(self) -> None:
@@ -110,7 +120,7 @@ class CurvesPage(Page):
         if not self._placed:
             self._placed = True
             low = self.read_out.sizeHint().height()
-            low = min(low, int(0.4 * self.height()))
+            low = min(low, int(0.34 * self.height()))
             self.split.setSizes([max(self.height() - low, low), low])
 
     def retheme(self) -> None:
@@ -123,7 +133,7 @@ class CurvesPage(Page):
         """The plot that has the focus, else the first one."""
         shown = [self.views[m] for m in self.hub.session.metrics if m in self.views]
         view = next((view for view in shown if view.hasFocus()), shown[0] if shown else None)
-        return view.spec if view else None
+        return view.seen if view else None
 
     def fit(self) -> None:
         """Show all panels whole."""
@@ -236,6 +246,21 @@ class CurvesPage(Page):
             drag=self._clicks,
             hidden=() if alone else others,
         )
+
+    def _explain(self, target: str, column: str) -> None:
+        """Open where a number of the table comes from."""
+        from costlab_gui.widgets.origin_dialog import open_measured_origin, open_origin
+
+        session = self.hub.session
+        at = self.at if self.at is not None else session.sizes.get(session.over)
+        sizes = {} if at is None else {session.over: at}
+        if column in (MEASURED, ERROR):
+            point = measured_point(session, target, at, self.measured)
+            if point is not None:
+                open_measured_origin(self.hub, point, "time", self)
+            return
+        metric = {PEAK: "memory", FLOP: "flop", STATE: "state"}.get(column, "time")
+        open_origin(self.hub, target, metric, sizes, self)
 
     def _choose_size(self, size: float) -> None:
         session = self.hub.session

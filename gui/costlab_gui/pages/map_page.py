@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import QPointF, QRectF, QTimer
+from PySide6.QtCore import QPointF, QRectF, Qt, QTimer
 from PySide6.QtWidgets import QComboBox, QLabel, QWidget
 
 from costlab.figures.frame import Frame
@@ -115,14 +115,16 @@ class MapPage(FigurePage):
         session = self.hub.session
         lines = variables(session, self.hub.workspace)
         for menu, name in zip((self.x_menu, self.y_menu), session.map_over, strict=True):
-            wanted = [(f"{line.name}  {line.meaning}", line.name) for line in lines]
-            if name not in [line.name for line in lines]:
-                wanted.append((name, name))
-            if [menu.itemData(at) for at in range(menu.count())] != [key for _text, key in wanted]:
+            wanted = {line.name: line.meaning for line in lines}
+            wanted.setdefault(name, "")
+            if [menu.itemData(at) for at in range(menu.count())] != list(wanted):
                 menu.clear()
-                for text, key in wanted:
-                    menu.addItem(text, key)
+                for number, (symbol, meaning) in enumerate(wanted.items()):
+                    menu.addItem(symbol, symbol)
+                    menu.setItemData(number, meaning, Qt.ItemDataRole.ToolTipRole)
             menu.setCurrentIndex(menu.findData(name))
+            menu.setToolTip(wanted[name])
+            menu.setAccessibleDescription(wanted[name])
         self.metric_menu.setCurrentIndex(self.metric_menu.findData(session.map_metric))
 
     def _show_cross(self) -> None:

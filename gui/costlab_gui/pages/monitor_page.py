@@ -131,6 +131,9 @@ class MonitorPage(Page):
         self._area.setEnabled(not snapshot.stalled)
         gap_s = _GAP_PERIODS * max(self.hub.monitor.period_s, 1.0)
         for device, panel in zip(snapshot.devices, self._panels, strict=True):
+            if panel.isVisible() and panel.visibleRegion().isEmpty():
+                # It is brought up to date within a round once it is scrolled to.
+                continue
             panel.show_samples(device.samples, snapshot.now_s - KEPT_S, snapshot.now_s, gap_s)
             panel.show_sample(device.samples[-1] if device.samples else None)
 

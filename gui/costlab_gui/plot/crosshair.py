@@ -78,6 +78,7 @@ class CrosshairLayer(Layer):
         width = self._metrics.horizontalAdvance(text) + _GAP
         height = self._metrics.height()
         left = x + _GAP if x + _GAP + width <= frame.width else x - _GAP - width
+        left = max(min(left, frame.width - width), 0.0)
         top = min(max(y + _GAP / 2, 0.0), frame.height - height)
         box = QRectF(left, top, width, height)
         ground = QColor(current().card)

@@ -2,40 +2,23 @@
 
 from __future__ import annotations
 
-import numpy as np
-import pyqtgraph as pg
-from PySide6.QtCore import QEvent, QPoint, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import (
-    QGraphicsGridLayout,
-    QGraphicsView,
-    QLabel,
-    QMenu,
-    QToolButton,
-    QVBoxLayout,
-    QWidget,
-)
+from dataclasses import replace
 
-from costlab.figures.spec import LOG, MEASURED, Axis, FigureSpec
+from PySide6.QtCore import QEvent, QPoint, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
+from PySide6.QtWidgets import QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
+
+from costlab.figures.spec import LOG, FigureSpec
 from costlab.i18n import _
-from costlab_gui.plot.crosshair import CrosshairLayer
-from costlab_gui.plot.frame import Frame, Span, from_view, padded, to_view
-from costlab_gui.plot.grid import GridLayer
-from costlab_gui.plot.layer import Layer
-from costlab_gui.plot.lines import LineLayer
-from costlab_gui.plot.notes import NoteLayer
-from costlab_gui.plot.points import PointLayer
+from costlab_gui.plot.canvas import Canvas
+from costlab_gui.plot.frame import Frame, from_view, to_view
 from costlab_gui.plot.summary import summary
-from costlab_gui.plot.value_axis import ValueAxis
-from costlab_gui.plot.view_box import PlotView, Range
 from costlab_gui.theme.tokens import current
 
 _TICK_FONT = 0.92
-_AIR_Y, _AIR_POINTS = 0.06, 0.05
 # One press of an arrow key: a tenth of a doubling, or a hundredth of a linear axis.
 _STEPS_PER_DOUBLING = 10
 _STEPS_LINEAR = 100
-_EMPTY = FigureSpec("", Axis("n"), Axis(""), ())
 
 
 class FigureView(QWidget):
@@ -62,14 +45,8 @@ class FigureView(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.spec = _EMPTY
-        self._frame: Frame | None = None
-        self._graphics = pg.GraphicsView(self)
-        self._graphics.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        # The scene would paint a second time for what the first paint has shown already.
-        self._graphics.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.NoViewportUpdate)
-        self._view = PlotView()
-        self._build_scene()
+        self._graphics = Canvas(self._tick_font(), self)
+        self._view = self._graphics.view
         column = QVBoxLayout(self)
         column.setContentsMargins(1, 1, 1, 1)
         column.addWidget(self._graphics)
@@ -87,39 +64,17 @@ class FigureView(QWidget):
         self._connect()
         self.retheme()
 
-    def _build_scene(self) -> None:
-        font = self._tick_font()
-        self._x_axis = ValueAxis(self.spec.x, False, font)
-        self._y_axis = ValueAxis(self.spec.y, True, font)
-        self._centre = pg.GraphicsWidget()
-        grid = QGraphicsGridLayout()
-        margin = self.fontMetrics().height()
-        grid.setContentsMargins(margin / 3, margin / 2, margin, margin / 3)
-        grid.setSpacing(0)
-        grid.addItem(self._y_axis, 0, 0)
-        grid.addItem(self._view, 0, 1)
-        grid.addItem(self._x_axis, 1, 1)
-        self._centre.setLayout(grid)
-        self._graphics.setCentralItem(self._centre)
-        self._grid = GridLayer(
-            self._view, self.frame, 0, lambda: (self._x_axis.pixels, self._y_axis.pixels)
-        )
-        self._lines = LineLayer(self._view, self.frame, 10)
-        self._notes = NoteLayer(self._view, self.frame, 20, font)
-        self._points = PointLayer(self._view, self.frame, 30)
-        self._crosshair = CrosshairLayer(self._view, self.frame, 40, font)
-        self._layers: tuple[Layer, ...] = (
-            self._grid, self._lines, self._notes, self._points, self._crosshair
-        )  # fmt: skip
-
     def _connect(self) -> None:
-        self._view.sigRangeChanged.connect(self._reframe)
-        self._view.sigResized.connect(self._resized)
         self._view.touched.connect(self._touched)
         self._view.pointed.connect(self._point)
         self._view.chosen.connect(self._choose)
         self._view.menu_wanted.connect(self._menu)
-        self._view.rectangle_moved.connect(self._repaint)
+        self._graphics.x_axis.chosen.connect(self._choose)
+
+    @property
+    def spec(self) -> FigureSpec:
+        """What is shown."""
+        return self._graphics.spec
 
     def show_figure(self, spec: FigureSpec, empty: str = "") -> None:
         """Draw ``spec``.
@@ -128,90 +83,69 @@ class FigureView(QWidget):
             spec: what to draw.
             empty: the sentence that stands in the plot if ``spec`` has nothing to draw.
         """
-        old, self.spec = self.spec, spec
-        if (old.x, old.y.scale, old.y.unit) != (spec.x, spec.y.scale, spec.y.unit):
-            self._view.release()
-        self._x_axis.show_axis(spec.x)
-        self._y_axis.show_axis(spec.y)
-        lines = [series for series in spec.series if series.kind != MEASURED]
-        self._lines.show_series(lines, spec.x, spec.y)
-        self._points.show_series(
-            [series for series in spec.series if series.kind == MEASURED], spec.x, spec.y
-        )
-        self._notes.show_notes(spec.marks, spec.rings)
-        self._crosshair.show_series(lines)
-        if not self._view.is_touched:
-            self._view.show_range(self._whole_range())
-        self._reframe()
+        self._graphics.show_figure(spec)
         drawn = any(series.x for series in spec.series)
         self._empty.setText("" if drawn else empty or _("Nothing to draw."))
         self._empty.setVisible(not drawn)
         self._graphics.setVisible(drawn)
-        if self._lines.antialias:
+        if self._graphics.curves.antialias:
             self._describe()
+
+    @property
+    def seen(self) -> FigureSpec:
+        """What is shown, with the part of the axes that the user has zoomed to."""
+        spec = self.spec
+        if not self.is_zoomed:
+            return spec
+        return replace(
+            spec, x=replace(spec.x, window=self.x_range), y=replace(spec.y, window=self.y_range)
+        )
 
     def set_live(self, live: bool) -> None:
         """Draw faster and coarser while a slider is dragged, and finely again afterwards."""
-        self._lines.antialias = not live
-        self._repaint()
+        self._graphics.curves.antialias = not live
+        self._graphics.repaint_soon()
         if not live:
             self._describe()
 
     def retheme(self) -> None:
         """Take colours and fonts from the theme again."""
-        theme = current()
-        self._graphics.setBackground(theme.card)
-        box = self._view.rbScaleBox
-        box.setPen(QPen(QColor(theme.accent), 1))
-        fill = QColor(theme.accent)
-        fill.setAlphaF(0.12)
-        box.setBrush(fill)
-        font = self._tick_font()
-        for part in (self._x_axis, self._y_axis, self._notes, self._crosshair):
-            part.use_font(font)
-        self._graphics.resetCachedContent()
-        self._repaint()
+        self._graphics.retheme(self._tick_font())
 
     @property
     def crosshair(self) -> float | None:
         """Where the crosshair is, as a value of x."""
-        return self._crosshair.at
+        return self._graphics.crosshair.at
 
     def set_crosshair(self, value: float | None) -> None:
         """Move the crosshair without telling anyone."""
-        if value != self._crosshair.at:
-            self._crosshair.at = value
-            self._place_line()
-            self._repaint()
-            if self._lines.antialias:
+        if value != self._graphics.crosshair.at:
+            self._graphics.place_crosshair(value)
+            if self._graphics.curves.antialias:
                 self._describe()
 
     def cuts(self) -> list[tuple[str, float]]:
         """Names of the curves that the crosshair cuts, and the values there."""
-        lines = [series for series in self.spec.series if series.kind != MEASURED]
-        found = self._crosshair.cuts(self.spec.x, self.spec.y)
-        return [(lines[index].name, value) for index, value in found]
+        lines = self._graphics.lines
+        return [(lines[index].name, value) for index, value in self._graphics.cuts()]
 
     def choose_curve(self, colour: int | None) -> None:
         """Draw the curves of a colour strongly and write the value at the crosshair beside one."""
-        lines = [series for series in self.spec.series if series.kind != MEASURED]
-        chosen = next(
-            (i for i, one in enumerate(lines) if one.colour == colour and not one.faint), None
+        lines = enumerate(self._graphics.lines)
+        self._graphics.choose(
+            next((i for i, one in lines if one.colour == colour and not one.faint), None)
         )
-        if chosen != self._lines.chosen:
-            self._lines.chosen = self._crosshair.chosen = chosen
-            self._repaint()
 
     def fit(self) -> None:
         """Show everything again and follow the figure from now on."""
         self._view.release()
-        self._view.show_range(self._whole_range())
+        self._view.show_range(self._graphics.whole_range())
         self.fitted.emit()
 
     def undo_zoom(self) -> None:
         """Show what was shown before the last zoom or pan."""
         if self._view.undo() and not self._view.is_touched:
-            self._view.show_range(self._whole_range())
+            self._view.show_range(self._graphics.whole_range())
 
     def zoom(self, low: float, high: float) -> None:
         """Show x from ``low`` to ``high`` (values), as if the user had zoomed there."""
@@ -245,24 +179,12 @@ class FigureView(QWidget):
 
     def frame(self) -> Frame:
         """Axes and visible range in pixels."""
-        if self._frame is None:
-            box: QRectF = self._view.rect()
-            width, height = max(box.width(), 1.0), max(box.height(), 1.0)
-            (x0, x1), (y0, y1) = self._view.range
-            self._frame = Frame(
-                self.spec.x,
-                self.spec.y,
-                Span(x0, x1, 0.0, width),
-                Span(y0, y1, height, -height),
-                width,
-                height,
-            )
-        return self._frame
+        return self._graphics.frame()
 
     def summary(self) -> str:
         """The plot in words."""
         if any(series.x for series in self.spec.series):
-            return summary(self.spec, self._crosshair.at)
+            return summary(self.spec, self._graphics.crosshair.at)
         return self._empty.text()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
@@ -275,8 +197,8 @@ class FigureView(QWidget):
         elif key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
             self._next_curve(-1 if key == Qt.Key.Key_Up else 1)
         elif key in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            if self._crosshair.at is not None:
-                self.crosshair_chosen.emit(self._crosshair.at)
+            if self._graphics.crosshair.at is not None:
+                self.crosshair_chosen.emit(self._graphics.crosshair.at)
         elif key == Qt.Key.Key_F and not far:
             self.fit()
         elif key == Qt.Key.Key_Backspace:
@@ -308,45 +230,6 @@ class FigureView(QWidget):
         font.setPointSizeF(font.pointSizeF() * _TICK_FONT)
         return font
 
-    def _whole_range(self) -> Range:
-        """The range in view coordinates that shows curves, points and marks."""
-        lines, points = self._lines.extent, self._points.extent
-        spec = self.spec
-        marks_y = to_view([m.value for m in spec.marks if m.axis == "y"], spec.y)
-        x = np.concatenate([lines[0], points[0]])
-        y = np.concatenate([lines[1], points[1], marks_y])
-        if spec.y.scale != LOG:
-            y = np.append(y, 0.0)
-        else:
-            y = y[y > -200]
-        x_range = padded(x, 0.0 if lines[0].size else _AIR_POINTS) or (0.0, 1.0)
-        y_range = padded(y, _AIR_Y) or (0.0, 1.0)
-        if spec.y.scale != LOG and y.size and float(np.nanmin(y)) >= 0:
-            y_range = (0.0, y_range[1])
-        return x_range, y_range
-
-    def _reframe(self) -> None:
-        """The visible range or the size changed."""
-        self._frame = None
-        frame = self.frame()
-        self._x_axis.show_span(frame.x)
-        self._y_axis.show_span(frame.y)
-        self._place_line()
-        self._repaint()
-
-    def _repaint(self) -> None:
-        self._graphics.viewport().update()
-
-    def _resized(self) -> None:
-        box = self._view.rect()
-        for layer in self._layers:
-            layer.resize(box)
-        self._reframe()
-
-    def _place_line(self) -> None:
-        at = self._crosshair.at
-        self._view.line = None if at is None else self.frame().place_x(at)
-
     def _touched(self) -> None:
         self._fit.setVisible(self._view.is_touched)
         self._fit.raise_()
@@ -366,7 +249,7 @@ class FigureView(QWidget):
 
     def _step(self, direction: int, far: bool) -> None:
         low, high = self.x_range
-        at = self._crosshair.at
+        at = self._graphics.crosshair.at
         if at is None:
             at = (low * high) ** 0.5 if self.spec.x.scale == LOG else (low + high) / 2
         if self.spec.x.scale == LOG:
@@ -380,17 +263,15 @@ class FigureView(QWidget):
 
     def _next_curve(self, direction: int) -> None:
         """Step to the next curve above or below where the crosshair cuts them."""
-        cuts = self._crosshair.cuts(self.spec.x, self.spec.y)
-        lines = [series for series in self.spec.series if series.kind != MEASURED]
+        cuts, lines = self._graphics.cuts(), self._graphics.lines
         order = [index for index, _value in sorted(cuts, key=lambda cut: -cut[1])]
         order = [index for index in order if not lines[index].faint]
         if not order:
             return
-        chosen = self._lines.chosen
+        chosen = self._graphics.curves.chosen
         place = order.index(chosen) + direction if chosen in order else 0
         index = order[min(max(place, 0), len(order) - 1)]
-        self._lines.chosen = self._crosshair.chosen = index
-        self._repaint()
+        self._graphics.choose(index)
         self.curve_chosen.emit(self.spec.series.index(lines[index]))
 
     def _menu(self, at: QPoint) -> None:

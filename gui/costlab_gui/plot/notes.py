@@ -74,10 +74,13 @@ class NoteLayer(Layer):
         for ring in self._rings:
             x, y = frame.place(ring.x, ring.y)
             if _inside(x, y, frame):
-                width = self._metrics.horizontalAdvance(ring.label) + _GAP
+                text = self._metrics.elidedText(
+                    ring.label, Qt.TextElideMode.ElideRight, frame.width - _GAP
+                )
+                width = self._metrics.horizontalAdvance(text) + _GAP
                 box = QRectF(x - RING_RADIUS - _GAP - width, y - 2 * RING_RADIUS - _GAP,
                              width, self._metrics.height())  # fmt: skip
-                found.append((self._kept_in(box, frame), ring.label, True))
+                found.append((self._kept_in(box, frame), text, True))
         for mark in self._marks:
             x_wise = mark.axis == "x"
             at = frame.place_x(mark.value) if x_wise else frame.place_y(mark.value)
@@ -87,6 +90,8 @@ class NoteLayer(Layer):
                 text = f"{'←' if x_wise else '↑'} {mark.label}"
             elif at > length:
                 text = f"{'→' if x_wise else '↓'} {mark.label}"
+            room = frame.width - 2 * _GAP
+            text = self._metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
             width = self._metrics.horizontalAdvance(text) + _GAP
             height = self._metrics.height()
             if x_wise:

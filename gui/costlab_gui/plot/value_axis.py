@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pyqtgraph as pg
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
 
@@ -16,7 +18,15 @@ _GAP = 6.0
 
 
 class ValueAxis(pg.GraphicsWidget):
-    """Shows the ticks of one axis beside (``vertical``) or below the view."""
+    """Shows the ticks of one axis beside (``vertical``) or below the view.
+
+    Signals:
+        chosen: pixel along the axis of a double click.
+        turned: a wheel event over the axis.
+    """
+
+    chosen = Signal(float)
+    turned = Signal(object)
 
     def __init__(self, axis: Axis, vertical: bool, font: QFont) -> None:
         super().__init__()
@@ -56,6 +66,16 @@ class ValueAxis(pg.GraphicsWidget):
         values = [tick.value for tick in self._ticks]
         self._pixels = span.pixels(to_view(values, self._axis)).tolist() if values else []
         self._fit()
+
+    def mouseClickEvent(self, event: Any) -> None:
+        """A double click chooses the value; single ones do nothing."""
+        if event.double():
+            event.accept()
+            self.chosen.emit(event.pos().y() if self._vertical else event.pos().x())
+
+    def wheelEvent(self, event: Any) -> None:
+        """The wheel zooms along this axis alone."""
+        self.turned.emit(event)
 
     @property
     def labels(self) -> list[tuple[float, str]]:

@@ -9,8 +9,9 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, QPersistent
 
 from costlab.formulas.plain import formula
 from costlab.i18n import _
-from costlab.units import format_percent, format_value
+from costlab.units import format_value
 from costlab_gui.model.breakdown import Row
+from costlab_gui.model.wording import share_text
 from costlab_gui.widgets.plain_delegate import SHARE as BAR
 
 NAME, FORMULA, VALUE, SHARE = range(4)
@@ -117,7 +118,7 @@ class BreakdownModel(QAbstractItemModel):
             return row.note if row.expr is None else formula(row.expr)
         if column == VALUE:
             return format_value(row.value, self._unit)
-        return format_percent(row.share)
+        return share_text(row.share)
 
     def _children(self, parent: _Index) -> list[_Node]:
         node = parent.internalPointer() if parent.isValid() else None

@@ -5,11 +5,11 @@ from __future__ import annotations
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from costlab.figures.palette import PATTERNS, style
+from costlab.figures.palette import style
+from costlab_gui.plot.lines import curve_pen
 from costlab_gui.plot.points import marker_path
 from costlab_gui.theme.tokens import current
 
-_WIDTH = 2.0
 _PALE = 0.4
 
 
@@ -18,15 +18,11 @@ def draw_chip(painter: QPainter, room: QRectF, index: int, faint: bool = False) 
     look = style(index)
     colour = QColor(current().curve(index))
     middle = room.center().y()
-    pen = QPen(colour, _WIDTH)
-    pattern = PATTERNS.get(look.dash)
-    if pattern is not None:
-        pen.setDashPattern([length / _WIDTH for length in pattern])
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     if faint:
         painter.setOpacity(_PALE)
-    painter.setPen(pen)
+    painter.setPen(curve_pen(index, colour))
     painter.drawLine(QPointF(room.left(), middle), QPointF(room.right(), middle))
     painter.setPen(QPen(QColor(current().card), 1.0))
     painter.setBrush(colour)

@@ -51,13 +51,27 @@ class FlowLayout(QLayout):
         return size
 
     def _arrange(self, rect: QRect, move: bool) -> int:
-        x, y, row = rect.x(), rect.y(), 0
+        """Lay the widgets out in rows, each in the middle of its row; returns the height."""
+        rows: list[list[QLayoutItem]] = [[]]
+        used = 0
         for item in self._items:
-            hint = item.sizeHint()
-            if x > rect.x() and x + hint.width() > rect.right() + 1:
-                x, y, row = rect.x(), y + row + self.spacing(), 0
-            if move:
-                item.setGeometry(QRect(QPoint(x, y), hint))
-            x += hint.width() + self.spacing()
-            row = max(row, hint.height())
-        return y + row - rect.y()
+            if item.isEmpty():
+                continue
+            width = item.sizeHint().width()
+            if rows[-1] and used + width > rect.width():
+                rows.append([])
+                used = 0
+            rows[-1].append(item)
+            used += width + self.spacing()
+        y = rect.y()
+        for row in rows:
+            height = max((item.sizeHint().height() for item in row), default=0)
+            x = rect.x()
+            for item in row:
+                hint = item.sizeHint()
+                if move:
+                    corner = QPoint(x, y + (height - hint.height()) // 2)
+                    item.setGeometry(QRect(corner, hint))
+                x += hint.width() + self.spacing()
+            y += height + self.spacing()
+        return y - self.spacing() - rect.y()

@@ -8,7 +8,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QSizePolicy, QVBoxLayout, QWidget
 
 from costlab.devices.readings import Sample
-from costlab_gui.model.gauges import Gauge, points, say, top
+from costlab_gui.model.gauges import Gauge, Said, points, say, top
 from costlab_gui.theme.stylesheet import set_role
 from costlab_gui.widgets.elided_label import ElidedLabel
 from costlab_gui.widgets.sparkline import Sparkline
@@ -20,6 +20,7 @@ class GaugeView(QWidget):
     def __init__(self, gauge: Gauge, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.gauge = gauge
+        self._said: tuple[Said, bool] | None = None
         self.line = Sparkline(lines=2.2)
         self.value = ElidedLabel()
         title = QLabel(gauge.title)
@@ -49,12 +50,15 @@ class GaugeView(QWidget):
     def show_sample(self, sample: Sample | None) -> None:
         """Show the value of one moment."""
         said = say(self.gauge, sample)
+        # A curve that ended keeps what it has shown.
+        empty = said.missing and not self.line.points
+        if (said, empty) == self._said:
+            return
+        self._said = (said, empty)
         self.value.setText(said.text)
         set_role(self.value, "warning" if said.warn else "dim" if said.missing else "")
         self.setToolTip(said.detail)
         self.setAccessibleDescription(f"{said.text}: {said.detail}" if said.missing else said.text)
         self._why.setText(said.detail if said.missing else "")
-        # A curve that ended keeps what it has shown.
-        empty = said.missing and not self.line.points
         self._why.setVisible(empty)
         self.line.setVisible(not empty)

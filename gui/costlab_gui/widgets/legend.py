@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
-from PySide6.QtGui import QMouseEvent
+from PySide6.QtGui import QMouseEvent, QResizeEvent
 from PySide6.QtWidgets import QToolButton, QWidget
 
 from costlab.i18n import _
@@ -13,6 +13,7 @@ from costlab_gui.widgets.flow_layout import FlowLayout
 from costlab_gui.widgets.samples import sample_icon
 
 _WIDEST = 22  # letters
+_NARROWEST = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +61,23 @@ class Legend(QWidget):
         """Draw the samples in the colours of the theme."""
         height = self.fontMetrics().height()
         width = int(height * 1.9)
+        room = self._room(width + 2 * height)
         how = _("Click to hide or show, double-click to show it alone")
         for button, entry in zip(self._buttons, self._entries, strict=True):
             ratio = self.devicePixelRatioF()
             button.setIcon(sample_icon(entry.colour, width, height, ratio, not entry.shown))
             button.setIconSize(QSize(width, height))
-            room = _WIDEST * self.fontMetrics().averageCharWidth()
             elide = Qt.TextElideMode.ElideRight
             button.setText(self.fontMetrics().elidedText(entry.title, elide, room))
             button.setToolTip(f"{entry.title}\n{how}")
             button.setChecked(entry.shown)
             button.setAccessibleName(_("show {name}").format(name=entry.title))
         self.updateGeometry()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.retheme()
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if (
@@ -83,6 +89,16 @@ class Legend(QWidget):
             self.isolated.emit(self._entries[self._buttons.index(watched)].target)
             return True
         return super().eventFilter(watched, event)
+
+    def _room(self, beside: int) -> int:
+        """Width for a name with which all stand in one row, if names stay readable then."""
+        letter = self.fontMetrics().averageCharWidth()
+        widths = [self.fontMetrics().horizontalAdvance(one.title) for one in self._entries]
+        for letters in range(_WIDEST, _NARROWEST, -1):
+            needed = sum(min(width, letters * letter) + beside for width in widths)
+            if needed + self._layout.spacing() * len(widths) <= self.width():
+                return letters * letter
+        return (_WIDEST + _NARROWEST) // 2 * letter
 
     def _button(self, index: int) -> QToolButton:
         button = QToolButton()

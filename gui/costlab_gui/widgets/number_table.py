@@ -16,7 +16,7 @@ from PySide6.QtCore import (
     Qt,
     Signal,
 )
-from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
+from PySide6.QtGui import QColor, QFontMetrics, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTableView, QWidget
 
 from costlab.figures.palette import style
@@ -29,6 +29,7 @@ from costlab_gui.theme.tokens import current
 Index = Union[QModelIndex, QPersistentModelIndex]
 _ROLE = Qt.ItemDataRole
 SORT_ROLE = int(_ROLE.UserRole)
+_MOST_EM = 30  # width of a column at most, in lines of text
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,7 @@ class NumberTable(QTableView):
         super().__init__(parent)
         self.setAccessibleName(name)
         self._rows = _Rows(columns)
+        self._fitted = False
         self._sorted = QSortFilterProxyModel(self)
         self._sorted.setSourceModel(self._rows)
         self._sorted.setSortRole(SORT_ROLE)
@@ -87,7 +89,7 @@ class NumberTable(QTableView):
         self.verticalHeader().hide()
         self.verticalHeader().setDefaultSectionSize(round(1.7 * height))
         header = self.horizontalHeader()
-        header.setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setHighlightSections(False)
         header.setStretchLastSection(not columns[-1].figures)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -98,6 +100,7 @@ class NumberTable(QTableView):
 
     def show_rows(self, rows: Sequence[TableRow]) -> None:
         """Show ``rows``; the selected one stays if it has the same first cell."""
+        self._fit(rows)
         kept = self.selected_row()
         name = self._rows.rows[kept].cells[0].text if kept >= 0 else None
         self._rows.replace(rows)
@@ -139,6 +142,21 @@ class NumberTable(QTableView):
         self._rows.forget_chips()
         self.viewport().update()
 
+    def _fit(self, rows: Sequence[TableRow]) -> None:
+        """Widen columns for new texts; they never shrink, so nothing jumps while sizes change."""
+        plain, figures = self.fontMetrics(), QFontMetrics(self._rows.figures)
+        padding = round(1.5 * plain.height())
+        for number, column in enumerate(self._rows.columns):
+            metrics = figures if column.figures else plain
+            widest = max((metrics.horizontalAdvance(r.cells[number].text) for r in rows), default=0)
+            if number == 0 and any(row.colour >= 0 for row in rows):
+                widest += self.iconSize().width() + padding // 3
+            widest = max(widest, plain.horizontalAdvance(column.title)) + padding
+            widest = min(widest, _MOST_EM * plain.height())
+            if widest > self.columnWidth(number) or not self._fitted:
+                self.setColumnWidth(number, widest)
+        self._fitted = self._fitted or bool(rows)
+
     def _selection_changed(self, chosen: QItemSelection, _left: QItemSelection) -> None:
         self.picked.emit(self.selected_row())
 
@@ -149,7 +167,7 @@ class _Rows(QAbstractTableModel):
         self.columns = tuple(columns)
         self.rows: tuple[TableRow, ...] = ()
         self._chips: dict[int, QIcon] = {}
-        self._figures = fonts.mono_font()
+        self.figures = fonts.mono_font()
 
     def replace(self, rows: Sequence[TableRow]) -> None:
         if len(rows) == len(self.rows):
@@ -197,7 +215,7 @@ class _Rows(QAbstractTableModel):
         if role == _ROLE.TextAlignmentRole:
             return self._alignment(column)
         if role == _ROLE.FontRole and self.columns[column].figures:
-            return self._figures
+            return self.figures
         if role == _ROLE.DecorationRole and column == 0 and row.colour >= 0:
             return self._chip(row.colour)
         if role == _ROLE.AccessibleTextRole:

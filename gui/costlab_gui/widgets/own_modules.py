@@ -109,6 +109,8 @@ class OwnModules(QObject):
     def _look(self, _changed: object = None) -> None:
         """Derive what the session shows and nobody has derived."""
         session, workspace = self._hub.session, self._hub.workspace
+        for target in [one for one in self._bars if one not in session.programs]:
+            self._bars.pop(target).deleteLater()
         settings = [one for one in (session.setting, session.reference) if one is not None]
         for target in self._own(session):
             keys = dict.fromkeys(workspace.key(target, setting) for setting in settings)

@@ -45,7 +45,10 @@ class PanelGrid(QWidget):
 
         def distance(columns: int) -> float:
             rows = -(-count // columns)
-            shape = (width / columns) / (height / rows)
+            em = self.fontMetrics().height()
+            # Axes and their labels take this much of each panel.
+            inner = max(width / columns - 6 * em, 1.0), max(height / rows - 3 * em, 1.0)
+            shape = inner[0] / inner[1]
             off = shape / _SHAPE - 1 if shape > _SHAPE else _SHAPE / shape - 1
             return off + (0.4 if count % columns else 0.0)
 

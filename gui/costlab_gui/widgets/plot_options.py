@@ -7,20 +7,24 @@ from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QToolButton, QWidg
 from costlab.errors import CostLabError
 from costlab.i18n import _
 from costlab.symbols import describe
+from costlab.units import format_count
 from costlab_gui.hub import Hub
 from costlab_gui.model.explore import metric_title
 from costlab_gui.model.session import METRICS
 from costlab_gui.theme.icons import set_icon
 from costlab_gui.theme.stylesheet import set_role
+from costlab_gui.widgets.budget_control import BudgetControl
 from costlab_gui.widgets.flow_layout import FlowLayout
 from costlab_gui.widgets.segmented import SegmentedControl
+from costlab_gui.widgets.size_edit import SizeEdit
 
+_DIGITS = 7
 _SPREAD = 32
 """A newly chosen x axis reaches this factor below and above the present size."""
 
 
 class PlotOptions(QWidget):
-    """Controls of the session fields ``metrics``, ``over``, ``log_x``, ``log_y`` and ``linked``."""
+    """Controls of what is drawn: ``metrics``, ``over``, its range, scales, linked zoom, limits."""
 
     def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -32,6 +36,7 @@ class PlotOptions(QWidget):
             lambda keys: hub.change(_("choose quantities"), metrics=tuple(keys))
         )
         self.over = QComboBox()
+        self.over.setMaximumWidth(17 * self.fontMetrics().horizontalAdvance("m"))
         self.over.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.over.setAccessibleName(_("size on the x axis"))
         self.over.activated.connect(lambda: self._choose_over(self.over.currentData()))
@@ -46,16 +51,23 @@ class PlotOptions(QWidget):
         row = QHBoxLayout(axes)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(4)
-        for part in (label, self.over, self.log_x, self.log_y, self.link):
+        self.low = self._end(_("start of the x axis"), "low")
+        self.high = self._end(_("end of the x axis"), "high")
+        dash = QLabel("–")
+        set_role(dash, "dim")
+        for part in (label, self.over, self.low, dash, self.high):
             row.addWidget(part)
         self._row = row
+        self.budget = BudgetControl(hub)
+        switches = QWidget()
+        others = QHBoxLayout(switches)
+        others.setContentsMargins(0, 0, 0, 0)
+        others.setSpacing(4)
+        for button in (self.log_x, self.log_y, self.link):
+            others.addWidget(button)
         layout = FlowLayout(self, 8)
-        layout.addWidget(self.metrics)
-        layout.addWidget(axes)
-
-    def add_widget(self, widget: QWidget) -> None:
-        """Put one more control at the end of the row."""
-        self._row.addWidget(widget)
+        for group in (self.metrics, self.budget, axes, switches):
+            layout.addWidget(group)
 
     def refresh(self) -> None:
         """Show the session."""
@@ -68,6 +80,9 @@ class PlotOptions(QWidget):
             button.setChecked(on)
             button.blockSignals(blocked)
         self._show_link(session.linked)
+        self.low.set_size(session.low)
+        self.high.set_size(session.high)
+        self.budget.refresh()
         self.link.setVisible(len(session.metrics) > 1)
         symbols = self._symbols()
         if symbols != [self.over.itemData(index) for index in range(self.over.count())]:
@@ -101,6 +116,27 @@ class PlotOptions(QWidget):
         low = max(1, 2 ** (now // _SPREAD).bit_length() // 2)
         high = max(2 ** (now * _SPREAD - 1).bit_length(), 2 * low)
         self._hub.change(_("show over {name}").format(name=name), over=name, low=low, high=high)
+
+    def _end(self, title: str, field: str) -> SizeEdit:
+        edit = SizeEdit(title)
+        edit.setToolTip(title)
+        metrics = edit.fontMetrics()
+        edit.setFixedWidth(metrics.horizontalAdvance("0" * _DIGITS) + metrics.height())
+        edit.typed.connect(lambda size: self._set_end(edit, field, size))
+        edit.refused.connect(self._hub.tell)
+        return edit
+
+    def _set_end(self, edit: SizeEdit, field: str, size: int) -> None:
+        session = self._hub.session
+        low, high = (size, session.high) if field == "low" else (session.low, size)
+        if low >= high:
+            self._hub.tell(_("the x axis starts below its end"))
+            edit.set_size(getattr(session, field))
+            return
+        text = _("show {name} from {low} to {high}").format(
+            name=session.over, low=format_count(low), high=format_count(high)
+        )
+        self._hub.change(text, low=low, high=high)
 
     def _toggle(self, text: str, title: str, field: str) -> QToolButton:
         button = QToolButton()

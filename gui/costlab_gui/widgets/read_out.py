@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import (
-    QAbstractTableModel,
-    QEvent,
-    QModelIndex,
-    QObject,
-    QPersistentModelIndex,
-    QRect,
-    QSize,
-    Qt,
-    Signal,
-)
+from PySide6.QtCore import QEvent, QObject, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QGuiApplication, QKeyEvent, QKeySequence, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -29,94 +19,18 @@ from PySide6.QtWidgets import (
 )
 
 from costlab.i18n import _
-from costlab_gui.model.read_out import BOUND, PROGRAM, ReadOut
+from costlab_gui.model.read_out import PROGRAM, ReadOut
 from costlab_gui.theme.tokens import current
+from costlab_gui.widgets.read_out_model import (
+    COLOUR_ROLE,
+    TARGET_ROLE,
+    Index,
+    ReadOutModel,
+)
 from costlab_gui.widgets.samples import paint_sample
 
-Index = QModelIndex | QPersistentModelIndex
-_EMPTY = ReadOut("", {}, (), {})
-_LEFT = (PROGRAM, BOUND)
 _ROW = 1.7  # lines of text
 _ROWS = 6  # as many are shown without scrolling where there is room
-_DISPLAY, _ALIGN = Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.TextAlignmentRole
-_PEN = Qt.ItemDataRole.ForegroundRole
-_TO_THE_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-_TO_THE_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-COLOUR_ROLE = Qt.ItemDataRole.UserRole
-TARGET_ROLE = Qt.ItemDataRole.UserRole + 1
-
-
-class ReadOutModel(QAbstractTableModel):
-    """A :class:`ReadOut` for views; the last row holds the factors of doubling, if any."""
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.shown = _EMPTY
-        self._keys: list[str] = []
-
-    def show_read_out(self, read_out: ReadOut) -> None:
-        """Show other values; rows are added or removed only where their number changes."""
-        before, keys = self.shown, list(read_out.columns)
-        same = keys == self._keys and len(before.rows) == len(read_out.rows)
-        same = same and bool(before.doubling) == bool(read_out.doubling)
-        if not same:
-            self.beginResetModel()
-        self.shown, self._keys = read_out, keys
-        if not same:
-            self.endResetModel()
-        elif before != read_out:
-            end = self.index(self.rowCount() - 1, self.columnCount() - 1)
-            self.dataChanged.emit(self.index(0, 0), end)
-
-    def rowCount(self, parent: Index | None = None) -> int:
-        return len(self.shown.rows) + bool(self.shown.doubling)
-
-    def columnCount(self, parent: Index | None = None) -> int:
-        return len(self._keys)
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        key = self._keys[index.column()]
-        if role == _ALIGN:
-            return _TO_THE_LEFT if key in _LEFT else _TO_THE_RIGHT
-        if index.row() >= len(self.shown.rows):
-            return self._doubling(key, role)
-        row = self.shown.rows[index.row()]
-        if role == _DISPLAY:
-            if row.problem and key == self._keys[1]:
-                return row.problem
-            return row.texts.get(key, "")
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return row.problem or None
-        if role == _PEN and row.problem:
-            return QColor(current().dim)
-        if role == COLOUR_ROLE and key == PROGRAM:
-            return row.colour
-        return row.target if role == TARGET_ROLE else None
-
-    def _doubling(self, key: str, role: int) -> object:
-        if role == _DISPLAY:
-            return self.shown.doubling.get(key, "")
-        return QColor(current().dim) if role == _PEN else None
-
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> object:
-        if orientation != Qt.Orientation.Horizontal:
-            return None
-        key = self._keys[section]
-        if role == _DISPLAY:
-            return self.shown.columns[key]
-        if role == _ALIGN:
-            return _TO_THE_LEFT if key in _LEFT else _TO_THE_RIGHT
-        return None
-
-    def row_of(self, target: str) -> int | None:
-        """The row of a program."""
-        targets = [row.target for row in self.shown.rows]
-        return targets.index(target) if target in targets else None
 
 
 class _SampleDelegate(QStyledItemDelegate):
@@ -165,9 +79,11 @@ class ReadOutTable(QFrame):
 
     Signals:
         chosen: target of the row that the user picked.
+        origin_asked: target and column of a number whose origin is wanted (double click, or "O").
     """
 
     chosen = Signal(str)
+    origin_asked = Signal(str, str)
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -194,6 +110,8 @@ class ReadOutTable(QFrame):
         self.view.setFrameShape(QFrame.Shape.NoFrame)
         self.view.setItemDelegateForColumn(0, _SampleDelegate(self.view))
         self.view.clicked.connect(self._picked)
+        self.view.doubleClicked.connect(self._explain)
+        self.view.setToolTip(_("Double-click a number to see where it comes from"))
         self.view.installEventFilter(self)
         head = QHBoxLayout()
         head.addWidget(self.heading, 1)
@@ -234,6 +152,9 @@ class ReadOutTable(QFrame):
             if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter, Qt.Key.Key_Space):
                 self._picked(self.view.currentIndex())
                 return True
+            if event.key() == Qt.Key.Key_O:
+                self._explain(self.view.currentIndex())
+                return True
         return super().eventFilter(watched, event)
 
     def retheme(self) -> None:
@@ -255,6 +176,11 @@ class ReadOutTable(QFrame):
         target = index.data(TARGET_ROLE) if index.isValid() else None
         if target:
             self.chosen.emit(target)
+
+    def _explain(self, index: Index) -> None:
+        target = index.data(TARGET_ROLE) if index.isValid() else None
+        if target:
+            self.origin_asked.emit(target, list(self.model.shown.columns)[index.column()])
 
     def _shape(self) -> None:
         """Rows as high as the text needs; a sentence over the columns where nothing is known."""

@@ -9,8 +9,8 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPainterPath, 
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from costlab.i18n import _
-from costlab.units import format_percent
 from costlab_gui.model.formula import Part
+from costlab_gui.model.wording import share_text
 from costlab_gui.theme.tokens import current
 from costlab_gui.widgets.term_colours import fill_colour
 
@@ -27,7 +27,7 @@ class ShareBar(QWidget):
     def show_parts(self, parts: Sequence[Part]) -> None:
         """Show the shares of ``parts``; none where they have no values."""
         self._parts = tuple(part for part in parts if part.share > 0)
-        text = ", ".join(f"{p.term.text} {format_percent(p.share)}" for p in parts if p.share)
+        text = ", ".join(f"{p.term.text} {share_text(p.share)}" for p in parts if p.share)
         self.setAccessibleDescription(text)
         self.setToolTip(text.replace(", ", "\n"))
         self.update()

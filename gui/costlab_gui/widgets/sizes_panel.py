@@ -33,7 +33,7 @@ class SizesPanel(Card):
         self._nothing.setWordWrap(True)
         set_role(self._nothing, "dim")
         self.body.addWidget(self._nothing)
-        self._head = HeadSizeRow()
+        self._head = HeadSizeRow(self)
         self._head.sized.connect(lambda size: self._change("k", size))
         self._head.kept.connect(lambda _on: self.refresh())
         hub.changed.connect(self._note)

@@ -19,8 +19,8 @@ from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QSizePolicy, QTabl
 
 from costlab.algebra import Number
 from costlab.i18n import _
-from costlab.units import format_percent
 from costlab_gui.model.formula import Part
+from costlab_gui.model.wording import share_text
 from costlab_gui.theme.tokens import current
 from costlab_gui.widgets.plain_delegate import PlainDelegate
 from costlab_gui.widgets.term_colours import term_colour
@@ -81,7 +81,7 @@ class _Terms(QAbstractTableModel):
             return f"■ {sign}{part.term.text}"
         if column == _NUMBERS:
             return "" if part.numbers == self._say(part.value) else f"= {sign}{part.numbers}"
-        return self._say(part.value) if column == _VALUE else format_percent(part.share)
+        return self._say(part.value) if column == _VALUE else share_text(part.share)
 
 
 class TermsTable(QTableView):

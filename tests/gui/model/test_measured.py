@@ -60,6 +60,12 @@ def test_a_failure_says_why() -> None:
     assert (row.time_text(), row.error_text()) == ("", "")
 
 
+def test_a_wide_interval_is_told_by_its_ends() -> None:
+    (row,) = Rows(Workspace()).of([], [_result(512, time_interval_s=[0.0005, 0.009])])
+
+    assert row.time_text() == "2 ms (500 µs – 9 ms)"
+
+
 def test_results_that_nobody_planned_are_rows_too() -> None:
     rows = Rows(Workspace()).of([], [_result(512), _result(256)])
 

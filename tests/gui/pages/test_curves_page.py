@@ -16,6 +16,7 @@ from costlab_gui.model.explore import read_out
 from costlab_gui.model.session import Session, Setting
 from costlab_gui.model.workspace import Workspace
 from costlab_gui.pages.curves_page import CurvesPage
+from costlab_gui.widgets.origin_dialog import OriginDialog
 
 PROGRAMS = ("full_attention", "linear_attention", "lstm")
 POINT = {
@@ -141,8 +142,11 @@ def test_linked_zoom_and_fit(page: CurvesPage) -> None:
     time, memory = page.views["time"], page.views["memory"]
     time.zoom(1024.0, 4096.0)
     assert memory.x_range == pytest.approx((1024.0, 4096.0))
+    exported = page.figure()
+    assert exported is not None and exported.x.window == pytest.approx((1024.0, 4096.0))
     page.hub.asked.emit("fit", None)
     assert not time.is_zoomed and not memory.is_zoomed
+    assert page.figure() is time.spec
     page.hub.change("", linked=False)
     page.hub.flush()
     time.zoom(1024.0, 4096.0)
@@ -171,3 +175,16 @@ def test_decode_has_a_column_of_state(page: CurvesPage) -> None:
     page.hub.flush()
     assert page.read_out.model.shown.columns["state"] == "state"
     assert page.read_out.model.shown.rows[0].texts["state"] != "–"
+
+
+def test_every_number_of_the_table_opens_its_origin(page: CurvesPage, qtbot: QtBot) -> None:
+    page.move_crosshair(8192)
+    page._show_values()
+    columns = list(page.read_out.model.shown.columns)
+    for column, said in (("predicted", "Time"), ("peak", "memory"), ("flop", "FLOP")):
+        page.read_out.view.setCurrentIndex(page.read_out.model.index(1, columns.index(column)))
+        qtbot.keyClick(page.read_out.view, Qt.Key.Key_O)
+        dialog = page.findChildren(OriginDialog)[-1]
+        assert said.lower() in dialog.origin.title.lower()
+        assert "8 192" in dialog.origin.text() or "8192" in dialog.origin.text()
+        dialog.close()

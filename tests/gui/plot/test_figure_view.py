@@ -141,16 +141,41 @@ def test_the_crosshair_by_keys_and_mouse(view: FigureView, qtbot: QtBot) -> None
     assert "1.02 s" in view.accessibleDescription()
 
 
+def test_double_clicks_choose_a_size(view: FigureView, qtbot: QtBot) -> None:
+    target = view._graphics.viewport()
+    in_plot = view.pixel(2048.0, 1.0)
+    on_axis = QPoint(in_plot.x(), view.height() - view.fontMetrics().height() * 2)
+    for place in (in_plot, on_axis):
+        with qtbot.waitSignal(view.crosshair_chosen) as size:
+            at = target.mapFrom(view, place)
+            qtbot.mouseClick(target, Qt.MouseButton.LeftButton, pos=at)
+            qtbot.mouseDClick(target, Qt.MouseButton.LeftButton, pos=at)
+            qtbot.mouseRelease(target, Qt.MouseButton.LeftButton, pos=at)
+        assert size.args[0] == pytest.approx(2048.0, rel=0.02)
+
+
+def test_the_wheel_over_an_axis_zooms_that_one(view: FigureView) -> None:
+    x, y = view.x_range, view.y_range
+    turn_wheel(view, QPoint(view.pixel(2048.0, 1.0).x(), view.height() - 30), 120)
+    assert view.x_range != x and view.y_range == y
+
+
+def test_a_figure_may_say_what_part_of_an_axis_is_shown(view: FigureView) -> None:
+    spec = figure()
+    view.show_figure(replace(spec, x=replace(spec.x, window=(256.0, 1024.0))))
+    assert view.x_range == pytest.approx((256.0, 1024.0))
+
+
 def test_sentences_stay_in_view(view: FigureView) -> None:
     frame = view.frame()
     box = QRectF(0, 0, frame.width, frame.height)
     view.zoom(9_900.0, 65_000.0)
     frame = view.frame()
-    labels = view._notes.labels(frame)
+    labels = view._graphics.notes.labels(frame)
     assert {text for _box, text, _ring in labels} == {"budget", "they cross at n = 10 000"}
     assert all(box.contains(place) for place, _text, _ring in labels)
     view._view.zoom_to((view._view.range[0], (-3.0, -2.0)))
-    labels = view._notes.labels(view.frame())
+    labels = view._graphics.notes.labels(view.frame())
     assert [text for _box, text, _ring in labels] == ["↑ budget"]
 
 

@@ -202,6 +202,12 @@ def test_a_session_from_elsewhere_runs_nothing_unasked(module: Path, qtbot: QtBo
     with pytest.raises(NotDerived):
         app.hub.workspace.derivation(target, session.setting)
     assert target in panel(session, app.hub.workspace, "flop").problems
+    app.hub.change(programs=("lstm",))
+    app.hub.flush()
+    assert app.own.bars == (), "nobody asks about what is no longer shown"
+    app.hub.change(programs=("lstm", target))
+    app.hub.flush()
+    (bar,) = app.own.bars
     bar.run.click()
     assert len(app.hub.jobs.active) == 1
     app.hub.jobs.end_all()
