@@ -42,7 +42,7 @@ from costlab.trace.tracker import Tracker
 # The first round ends here, so that a second one tells how far timings repeat.
 _FIRST_SHARE = 0.75
 # How often each width of the sweeps over widths is timed per round.
-_WIDTH_REPEATS = {"trial": 0, "quickest": 1, "quick": 2, "full": 3}
+_WIDTH_REPEATS = {"trial": 0, "quickest": 0, "quick": 1, "full": 3}
 _WINDOW_S = {"trial": 0.004, "quickest": 0.006, "quick": 0.015, "full": 0.04}
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from costlab.algebra.expr import Expr
 from costlab.errors import SizeError
 from costlab.formulas.record import Derivation
+from costlab.hardware.calibration_record import PERIOD
 from costlab.i18n import _
 from costlab.prediction.grid import Array
 from costlab.prediction.sizes import complete_sizes
@@ -68,10 +69,18 @@ def lattice_step(derivation: Derivation, over: str, sizes: Mapping[str, int]) ->
 
 
 def lattice(step: int) -> Array:
-    """Multiples of ``step`` up to ``LARGEST``, dense at first, then even in the logarithm."""
+    """Multiples of ``step`` up to ``LARGEST``, dense at first, then even in the logarithm.
+
+    From two periods on they are multiples of ``PERIOD`` too: a size that does not fill vectors
+    takes longer than its neighbours, and an order that turns back and forth between them is no
+    answer.
+    """
     count = max(LARGEST // step, 1)
-    numbers = np.unique(np.round(np.geomspace(1, count, _SAMPLES)))
-    return np.asarray(numbers * step, dtype=float)
+    numbers = np.round(np.geomspace(1, count, _SAMPLES))
+    whole = math.lcm(step, PERIOD) // step
+    even = np.clip(np.round(numbers / whole), 1, max(count // whole, 1)) * whole
+    numbers = np.where(numbers * step >= 2 * PERIOD, even, numbers)
+    return np.asarray(np.unique(numbers) * step, dtype=float)
 
 
 def first_where(

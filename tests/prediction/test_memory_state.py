@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import resource
+from collections.abc import Callable
+
 import numpy as np
 import pytest
+import torch
 
 from costlab.algebra import as_expr, symbol
 from costlab.formulas.record import CostClass, Group, Quantity
@@ -60,3 +64,25 @@ def test_arrays_of_sizes_and_programs_without_formulas() -> None:
     assert found.expected == pytest.approx([0.0, 4 * 2.1 * 2e6, 4 * 2.1 * 1e7])
     assert footprint_bytes(_program(2.1), {"n": 1000}) == 8500
     assert footprint_bytes(CostClass((), {}, (), ()), {}) == 0
+
+
+def _faults(action: Callable[[], object]) -> int:
+    """The fewest page faults of one call, of several after two that warm up."""
+    counts = []
+    for _ in range(6):
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+        action()
+        counts.append(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+    return min(counts[2:])
+
+
+def test_a_block_beyond_the_limit_is_fresh_in_every_pass() -> None:
+    """Page faults of real allocations; 2 MiB is the largest page that the system might give."""
+    elements = 34 * _MIB // 4
+    kept = torch.empty(elements)
+
+    fresh = _faults(lambda: torch.empty(elements).fill_(1.0))
+
+    assert fresh >= 34 / 2
+    assert _faults(lambda: kept.fill_(1.0)) < fresh / 10
+    assert float(fresh_bytes(_program(1.5), {"n": elements}, "forward").least) > 0
