@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 from costlab.errors import CostLabError, SizeError
 from costlab.formulas.identity import Same
 from costlab.formulas.record import Derivation
+from costlab.hardware.calibration_record import PERIOD
 from costlab.i18n import _
 from costlab.prediction.grid import METRICS, Values, Wanted, curves
 from costlab.prediction.search import lattice_step, own_sizes
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from costlab_gui.model.workspace import Workspace
 
 _KEPT = 4
+_FROM_PERIODS = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +161,10 @@ def sizes_over(
 @lru_cache(maxsize=64)
 def _grid(low: int, high: int, step: int, log: bool, points: int) -> NDArray[np.float64]:
     even = np.geomspace(low, high, points) if log else np.linspace(low, high, points)
-    found = np.unique(np.round(even / step) * step)
+    # Widths that do not fill vectors take longer: they would put teeth on a curve of time.
+    whole = math.lcm(step, PERIOD)
+    rough = even >= _FROM_PERIODS * whole
+    found = np.unique(np.where(rough, np.round(even / whole) * whole, np.round(even / step) * step))
     found = found[(found >= low) & (found <= high) & (found > 0)]
     found.flags.writeable = False
     return found
