@@ -10,15 +10,19 @@ PYTHON ?= python3.11 python3.12 python3.13 python3 python
 SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
 
-.PHONY: help run test lint format verify bench accuracy measuring kills validate formulas clean
+.PHONY: help run app test lint format verify bench accuracy exponents measuring kills validate gui \
+        formulas clean
 
 help:
 	@echo "make run       derive, predict, measure and compare on this machine; writes report.html"
+	@echo "make app       the desktop app"
 	@echo "make test      lint, types, layers and tests"
 	@echo "make format    rewrite the code in the project's format"
 	@echo "make verify    formulas against counted runs at random sizes"
 	@echo "make bench     how long derivation, prediction and start-up take"
 	@echo "make accuracy  predictions against measurements on this machine"
+	@echo "make exponents growth with n, measured against predicted"
+	@echo "make gui       the app: a scripted tour, a tick of a slider, the start"
 	@echo "make measuring what the measurements are worth: overhead, coverage, false alarms"
 	@echo "make kills     sweeps that are killed a hundred times, and what is lost"
 	@echo "make validate  predictions against published numbers"
@@ -28,6 +32,9 @@ help:
 
 run: $(VENV)/.installed
 	@$(BIN)/costlab demo
+
+app: $(VENV)/.installed-gui
+	@$(BIN)/costlab gui
 
 test: lint
 	$(BIN)/python -m pytest -n 2
@@ -42,7 +49,12 @@ format: $(VENV)/.installed-dev
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-verify bench accuracy measuring kills validate: $(VENV)/.installed-dev
+gui: $(VENV)/.installed-dev
+	$(BIN)/python -m benchmarks.gui_tour
+	$(BIN)/python -m benchmarks.gui_tick
+	$(BIN)/python -m benchmarks.gui_start
+
+verify bench accuracy exponents measuring kills validate: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.$@ $(ARGS)
 
 formulas: $(VENV)/.installed-dev
@@ -74,6 +86,10 @@ $(BIN)/python:
 $(VENV)/.installed: $(INPUTS) | $(BIN)/python
 	$(call install,.)
 	@touch $@
+
+$(VENV)/.installed-gui: $(INPUTS) | $(BIN)/python
+	$(call install,.[gui])
+	@touch $(VENV)/.installed $@
 
 $(VENV)/.installed-dev: $(INPUTS) | $(BIN)/python
 	$(call install,.[dev])

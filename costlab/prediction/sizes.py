@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
 
 from costlab.algebra import Expr, symbol
 from costlab.errors import SizeError
+from costlab.formulas.evaluate import class_index, complete_arrays, evaluate
 from costlab.formulas.record import CostClass, Derivation
 from costlab.i18n import _
 
-_SEARCH = 1 << 16  # how far to look for the nearest allowed value
+_SEARCH, _DIVISORS = 1 << 16, 1 << 12  # how far to look for the nearest allowed value
 
 
 def complete_sizes(derivation: Derivation, given: Mapping[str, int]) -> dict[str, int]:
@@ -158,39 +162,32 @@ def _nearest_divisor(expr: Expr, sizes: Mapping[str, int]) -> str:
     """Nearest values of each symbol alone that make ``expr`` a positive integer."""
     found: list[str] = []
     for name, start in sizes.items():
-        allowed = [
-            value
-            for value in _outward(start, limit=4096)
-            if (result := Fraction(expr.evaluate({**sizes, name: value}))).denominator == 1
-            and result >= 1
-        ]
-        sides = [v for v in allowed if v < start][:1] + [v for v in allowed if v > start][:1]
-        if sides:
-            found.append(f"{name}={','.join(map(str, sides))}")
+        tried = _around(start, _DIVISORS)
+        result = evaluate(expr, {**sizes, name: tried})
+        allowed = tried[(result == np.floor(result)) & (result >= 1)]
+        if sides := _beside(allowed, start):
+            found.append(f"{name}={','.join(sides)}")
     return _("nearest: {sizes}").format(sizes="; ".join(found)) if found else ""
 
 
 def _nearest(derivation: Derivation, sizes: Mapping[str, int], name: str) -> str:
     """Allowed values of ``name`` next to the one given, all else equal, as text."""
-    start = sizes[name]
-    below = above = None
-    for value in _outward(start, limit=_SEARCH):
-        if (below if value < start else above) is not None:
-            continue
-        trial = derivation.complete({**sizes, name: value})
-        if any(candidate.holds(trial) for candidate in derivation.classes):
-            below, above = (value, above) if value < start else (below, value)
-        if below and above:
-            break
-    values = [str(value) for value in (below, above) if value]
-    return f"{name}={_(' or ').join(values)}" if values else ""
+    tried = _around(sizes[name], _SEARCH)
+    own = {k: v for k, v in sizes.items() if k not in derivation.auxiliary}
+    full = complete_arrays(derivation, {**own, name: tried})
+    allowed = tried[np.broadcast_to(class_index(derivation, full), tried.shape) >= 0]
+    sides = _beside(allowed, sizes[name])
+    return f"{name}={_(' or ').join(sides)}" if sides else ""
 
 
-def _outward(start: int, limit: int) -> Iterator[int]:
-    for distance in range(1, limit):
-        if start - distance >= 1:
-            yield start - distance
-        yield start + distance
+def _around(start: int, distance: int) -> NDArray[np.float64]:
+    return np.arange(max(start - distance, 1), start + distance, dtype=float)
+
+
+def _beside(allowed: NDArray[np.float64], start: int) -> list[str]:
+    """The values next to ``start`` below and above, as far as there are any."""
+    sides = (*allowed[allowed < start][-1:], *allowed[allowed > start][:1])
+    return [str(int(value)) for value in sides]
 
 
 def _join(sizes: Mapping[str, int]) -> str:
