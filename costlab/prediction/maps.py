@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from costlab.errors import SizeError
 from costlab.formulas.evaluate import class_index, complete_arrays
 from costlab.formulas.record import Derivation
+from costlab.hardware.calibration_record import PERIOD
 from costlab.hardware.machine import Machine
 from costlab.i18n import _
 from costlab.prediction.grid import Array, Values, at_threads, check_metric, evaluate_class
@@ -177,4 +178,7 @@ def _along(values: Array, nodes: Array, wanted: Array) -> Array:
 def _nodes(values: Array) -> Array:
     if len(values) <= _NODES:
         return values
-    return np.geomspace(values[0], values[-1], _NODES)
+    nodes = np.geomspace(values[0], values[-1], _NODES)
+    # Widths that do not fill vectors take longer: between such nodes nothing could be interpolated.
+    whole = np.where(nodes >= 2 * PERIOD, np.round(nodes / PERIOD) * PERIOD, nodes)
+    return np.unique(whole)
