@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Sequence
 
-from benchmarks.tables import machine, markdown_table
+from benchmarks.tables import machine, markdown_table, write_between
 from costlab.measurement.statistics import median
 
 GOALS_S = {"first paint": 1.5, "first dragged value": 2.0}
@@ -82,6 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Print medians and ranges; 1 if a goal is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.gui_start", description=__doc__)
     parser.add_argument("--runs", type=int, default=_RUNS)
+    parser.add_argument("--write", action="store_true", help="put the table into README.md")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args(arguments)
     if args.child:
@@ -96,8 +97,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         middle = median(times)
         met = met and middle <= goal
         rows.append([name, f"<= {goal} s", f"{middle:.2f} s", f"{times[0]:.2f} to {times[-1]:.2f}"])
-    print(markdown_table(("from process start to", "goal", "median", "range"), rows))
-    print(f"\n{machine()}.")
+    text = markdown_table(("from process start to", "goal", "median", "range"), rows)
+    text += f"\n\n{args.runs} starts. {machine()}."
+    print(text)
+    if args.write:
+        write_between("gui-start", text)
     return int(not met)
 
 

@@ -25,7 +25,7 @@ def add_parser(subparsers: Subparsers) -> None:
     )  # fmt: skip
     parser.add_argument(
         "--smoke", nargs="?", const="costlab-smoke.png", metavar="PNG",
-        help=_("open, load the example, move a slider, save a picture, leave"),
+        help=_("open, move a slider, save a picture, leave"),
     )  # fmt: skip
     parser.add_argument(
         "--theme", choices=("system", "dark", "light"), help=_("of this start (default: as chosen)")

@@ -28,7 +28,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )  # fmt: skip
     parser.add_argument(
         "--smoke", nargs="?", const=Path("costlab-smoke.png"), type=Path, metavar="PNG",
-        help=_("open, load the example, move a slider, save a picture, leave"),
+        help=_("open, move a slider, save a picture, leave"),
     )  # fmt: skip
     parser.add_argument(
         "--theme", choices=("system", "dark", "light"), help=_("of this start (default: as chosen)")

@@ -14,17 +14,23 @@ os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
 @pytest.fixture(autouse=True)
 def nothing_left_over(request: pytest.FixtureRequest) -> Iterator[None]:
-    """Fail a test that leaves a thread or a running timer behind."""
+    """Fail a test that leaves a thread or a running timer behind; begin in the dark theme."""
     if "qtbot" not in request.fixturenames:
         yield
         return
     from PySide6.QtCore import QThread, QTimer
 
+    from costlab_gui.theme.tokens import DARK, choose
+
+    choose(DARK)
     threads = set(threading.enumerate())
+    gc.freeze()  # what is there already is not looked through again
     yield
     gc.collect()
     objects = gc.get_objects()
-    timers = [one for one in objects if isinstance(one, QTimer) and _active(one)]
+    timers = [
+        f"{one} of {one.parent()}" for one in objects if isinstance(one, QTimer) and _active(one)
+    ]
     running = [one for one in objects if isinstance(one, QThread) and _running(one)]
     started = {t for t in threading.enumerate() if t not in threads and not t.daemon}
     # Pools keep their threads for the next task.

@@ -136,6 +136,7 @@ def test_a_saved_session_with_changes_is_asked_about(
 
     assert window.close() is closed
     assert (load(path)[0].setting.mode == "train") is (answer == "Save")
+    window.hub.document.mark_saved()
 
 
 def test_an_untitled_session_comes_back_at_the_next_start(opened: Opener) -> None:

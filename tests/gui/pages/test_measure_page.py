@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -68,10 +69,7 @@ def test_a_killed_worker_and_a_cancel_cost_nothing_but_their_point(
     process = _start(page)
     # The command, its server, and the worker that the server forks for each pass.
     _until(qtbot, lambda: "turn" in process.job.progress.facts)
-    _until(qtbot, lambda: bool(_workers(process)))
-    for worker in _workers(process):
-        os.kill(worker.pid, 9)
-    _until(qtbot, lambda: any(row.failed for row in page.runs.table.points.rows))
+    _kill_a_worker(page, process, qtbot)
     _until(qtbot, lambda: any(row.status == "now" for row in page.runs.table.points.rows))
     process.cancel()
     _until(qtbot, lambda: process.job.ended)
@@ -94,6 +92,20 @@ def test_a_killed_worker_and_a_cancel_cost_nothing_but_their_point(
     assert not page.runs.retry.isEnabled()
     with Store(store, read_only=True) as kept:
         assert [run.points for run in kept.runs()] == [2]
+
+
+def _kill_a_worker(page: MeasurePage, process: JobProcess, qtbot: QtBot) -> None:
+    """Kill workers until one was in the middle of its pass, so that its point has failed."""
+    while not any(row.failed for row in page.runs.table.points.rows):
+        _until(qtbot, lambda: bool(_workers(process)) or process.job.ended)
+        assert not process.job.ended, "all points were measured before a worker could be killed"
+        for worker in _workers(process):
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(worker.pid, 9)
+        with contextlib.suppress(qtbot.TimeoutError):
+            qtbot.waitUntil(
+                lambda: any(row.failed for row in page.runs.table.points.rows), timeout=3000
+            )
 
 
 def _workers(process: JobProcess) -> list[psutil.Process]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
@@ -109,7 +108,7 @@ def test_a_factory_is_agreed_to_derived_and_compared(
     assert found.flop == 2 * 4096 * 512 * 3
     shown = panel(session, app.hub.workspace, "flop")
     assert app.hub.workspace.title(target) in {series.name for series in shown.figure.series}
-    assert app.shown == [] and "torch" not in sys.modules
+    assert app.shown == []
 
     # Another setting is derived by itself, since this very file was agreed to.
     app.hub.change(mode="train")
