@@ -12,6 +12,7 @@ from pathlib import Path
 from PySide6.QtCore import QByteArray, QCoreApplication, QMimeData, QRectF, QSize
 from PySide6.QtGui import QGuiApplication, QImage, QPainter
 from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QApplication
 
 from costlab.errors import InputError
 from costlab.figures.pen import FONT
@@ -25,7 +26,7 @@ FORMATS = (".png", ".svg", ".csv")
 SCALE = 2.0
 _DOTS_PER_METRE = 3780  # 96 per inch, at which one user unit of the SVG is one dot
 _SVG_TYPE = "image/svg+xml"
-_kept: list[QGuiApplication] = []
+_kept: list[QApplication] = []
 
 
 def file_filter() -> str:
@@ -116,4 +117,5 @@ def _ensure_application() -> None:
     """Fonts need an application: on the command line one that needs no display."""
     if QCoreApplication.instance() is None:
         os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-        _kept.append(QGuiApplication(["costlab"]))
+        # The kind that widgets need too, whatever else this process goes on to do.
+        _kept.append(QApplication(["costlab"]))
