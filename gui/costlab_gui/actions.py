@@ -63,6 +63,7 @@ class Actions:
         self._ask(menu, _("&Copy plot"), "copy plot", "Ctrl+Shift+C")
         self._add(menu, _("Copy as command &line"), self.copy_command, "Ctrl+Shift+L")
         menu.addSeparator()
+        self._add(menu, _("&Find an architecture"), self._find, _STANDARD.Find)
         self._add(menu, _("Command &palette…"), self.open_palette, "Ctrl+K")
 
     def _view_menu(self) -> None:
@@ -123,6 +124,10 @@ class Actions:
         text = command_line(self.hub.session, self.hub.workspace)
         QGuiApplication.clipboard().setText(text)
         self.hub.tell(_("copied: {text}").format(text=text))
+
+    def _find(self) -> None:
+        self.window.left.show()
+        self.window.architectures.search.setFocus()
 
     def _menu(self, title: str) -> QMenu:
         return self.window.menuBar().addMenu(title)

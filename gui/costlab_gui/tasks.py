@@ -12,7 +12,7 @@ from costlab_gui.jobs.job_process import JobProcess
 from costlab_gui.model.agreement import compare_command
 from costlab_gui.model.calibration import calibrate_command
 from costlab_gui.model.jobs import CANCELLED, DONE, FAILED, Command
-from costlab_gui.model.measure import MeasurePlan, Wish, sweep_text, threads_of
+from costlab_gui.model.measure import MeasurePlan, Wish, sweep_text
 from costlab_gui.model.messages import ERROR, Message
 from costlab_gui.model.runs import LATEST
 
@@ -20,7 +20,7 @@ from costlab_gui.model.runs import LATEST
 def measure(hub: Hub, plan: MeasurePlan, wish: Wish) -> JobProcess:
     """Measure the points of ``plan`` in a new run, whose points are drawn as they come."""
     session = hub.session
-    text = sweep_text(plan, session.setting, threads_of(session, hub.workspace), wish)
+    text = sweep_text(plan, session.setting(session, hub.workspace), wish)
     with tempfile.NamedTemporaryFile(
         "w", suffix=".toml", prefix="costlab-", delete=False, encoding="utf-8"
     ) as file:

@@ -174,16 +174,6 @@ def sweep_text(measured: MeasurePlan, setting: Setting, threads: int, wish: Wish
     return "\n".join(lines) + "\n"
 
 
-def threads_of(session: Session, workspace: Workspace) -> int:
-    """Threads to measure with: the setting's, else those of the calibration."""
-    if session.setting.threads is not None:
-        return session.setting.threads
-    try:
-        return workspace.machine(session.setting).threads or 1
-    except CostLabError:
-        return 1
-
-
 def _of_program(
     session: Session, workspace: Workspace, target: str, values: tuple[int, ...]
 ) -> list[Planned]:

@@ -12,7 +12,7 @@ from costlab_gui import tasks
 from costlab_gui.hub import Hub
 from costlab_gui.jobs.job_process import JobProcess
 from costlab_gui.model.calibration import calibration_of
-from costlab_gui.model.measure import MeasurePlan, Wish, device_here, plan, threads_of, why_not_here
+from costlab_gui.model.measure import MeasurePlan, Wish, device_here, plan, why_not_here
 from costlab_gui.model.session import THIS_MACHINE
 from costlab_gui.pages.page import Page
 from costlab_gui.theme.stylesheet import set_role
@@ -139,7 +139,9 @@ class MeasurePage(Page):
     def _show_calibration(self) -> None:
         setting = self.hub.session.setting
         known = calibration_of(
-            device_here(setting), threads_of(self.hub.session, self.hub.workspace), setting.dtype
+            device_here(setting),
+            self.hub.workspace.threads(self.hub.session.setting),
+            setting.dtype,
         )
         busy = any(one.job.command.alone for one in self.hub.jobs.active)
         self.calibration.show_calibration(known, busy=busy)

@@ -19,7 +19,7 @@ from costlab.units import parse_seconds
 from costlab_gui.hub import Hub
 from costlab_gui.model import duration
 from costlab_gui.model.calibration import threads_text
-from costlab_gui.model.measure import MIN_REPEATS, MeasurePlan, Wish, device_here, threads_of
+from costlab_gui.model.measure import MIN_REPEATS, MeasurePlan, Wish, device_here
 from costlab_gui.model.size_lists import first_values, values_of, values_text
 from costlab_gui.theme.stylesheet import set_role
 from costlab_gui.widgets.card import Card
@@ -157,7 +157,7 @@ class MeasureForm(Card):
                 mode=setting.mode,
                 dtype=setting.dtype,
                 device=device_here(setting),
-                threads=threads_text(threads_of(session, self._hub.workspace)),
+                threads=threads_text(self._hub.workspace.threads(session.setting)),
             )
         )
 
