@@ -20,7 +20,7 @@ from costlab_gui.model.runs import LATEST
 def measure(hub: Hub, plan: MeasurePlan, wish: Wish) -> JobProcess:
     """Measure the points of ``plan`` in a new run, whose points are drawn as they come."""
     session = hub.session
-    text = sweep_text(plan, session.setting(session, hub.workspace), wish)
+    text = sweep_text(plan, session.setting, hub.workspace.threads(session.setting), wish)
     with tempfile.NamedTemporaryFile(
         "w", suffix=".toml", prefix="costlab-", delete=False, encoding="utf-8"
     ) as file:
