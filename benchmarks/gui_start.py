@@ -46,12 +46,11 @@ def child() -> None:
     moments: dict[str, float] = {}
 
     class Paints(QObject):
-        """Notes when the first paint of any plot after ``wanted`` was set has ended."""
-
-        wanted = "first paint"
+        """Notes paints of plots."""
 
         def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-            if event.type() == QEvent.Type.Paint and watched.inherits("QGraphicsView"):
+            view = watched.parent()
+            if event.type() == QEvent.Type.Paint and view and view.inherits("QGraphicsView"):
                 painted.append(watched)
             return False
 

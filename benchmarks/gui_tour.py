@@ -347,12 +347,16 @@ class Tour:
         return json.loads(out.getvalue())
 
     def pictures(self, folder: Path) -> None:
-        """Every page in both themes."""
+        """Every page in both themes, of the example on this machine."""
+        from costlab_gui.model.first_run import example
         from costlab_gui.pages.registry import titles
         from costlab_gui.theming import use_theme
 
         folder.mkdir(parents=True, exist_ok=True)
-        self.window.menuBar().setVisible(True)
+        self.hub.document.replace(example(self.hub.workspace))
+        for process in self.hub.jobs.active:
+            process.cancel()
+        self.until(lambda: not self.hub.jobs.active, "the end of all jobs")
         for theme, size in SIZES.items():
             use_theme(theme, self.hub)
             self.window.resize(*size)
@@ -396,6 +400,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if args.pictures:
             tour.pictures(args.pictures)
         assert "torch" not in sys.modules
+        tour.hub.document.mark_saved()  # else closing asks
         tour.window.close()
         app.processEvents()
     stalls = sorted(tour.watchdog.stalls, key=lambda stall: -stall.lasted_s)

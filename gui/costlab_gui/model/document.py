@@ -44,8 +44,8 @@ class Document:
 
     @property
     def modified(self) -> bool:
-        """Whether something changed since it was opened or saved."""
-        return self._session != self._saved
+        """Whether something but where the user looks changed since it was opened or saved."""
+        return _looking_as(self._saved, self._session) != self._session
 
     def mark_saved(self) -> None:
         self._saved = self._session

@@ -74,7 +74,10 @@ def test_modified_follows_what_was_saved() -> None:
     seen.append(document.modified)
     document.undo()
     seen.append(document.modified)
-    assert seen == [False, True, False, True]
+    document.redo()
+    document.change(page="map", selected="lstm")
+    seen.append(document.modified)
+    assert seen == [False, True, False, True, False]
     document.replace(Session(low=2))
     assert (document.modified, document.undo_text, document.redo_text) == (False, None, None)
 
