@@ -37,10 +37,11 @@ def start_once(home: str) -> dict[str, float]:
 
 def child() -> None:
     """Start the app, drag once, print the moments (of the system's monotonic clock)."""
-    from PySide6.QtCore import QEvent, QObject, Qt
-    from PySide6.QtWidgets import QApplication, QSlider
+    from PySide6.QtCore import QEvent, QObject
+    from PySide6.QtWidgets import QApplication
 
     from costlab_gui.build import build_window
+    from costlab_gui.widgets.sizes_panel import SizesPanel
 
     app = QApplication(["costlab"])
     moments: dict[str, float] = {}
@@ -62,13 +63,11 @@ def child() -> None:
     while not painted:
         app.processEvents()
     moments["first paint"] = time.monotonic()
-    slider = next(
-        one for one in window.findChildren(QSlider)
-        if one.accessibleName().startswith("n") and one.orientation() == Qt.Orientation.Horizontal
-    )  # fmt: skip
+    panel = window.findChild(SizesPanel)
+    assert panel is not None
     before = window.hub.session.sizes["n"]
     painted.clear()
-    slider.setValue(slider.value() + slider.pageStep())
+    panel.control("n").slider.step(2.0)
     while not painted or window.hub.session.sizes["n"] == before:
         app.processEvents()
     moments["first dragged value"] = time.monotonic()
