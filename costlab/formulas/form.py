@@ -6,7 +6,7 @@ writers (text in :mod:`costlab.formulas.simplify`, LaTeX) only walk the tree.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -47,13 +47,24 @@ Base = Union[str, Call, Sum]
 
 def write(tree: Sum) -> str:
     """Return ``tree`` as text in the grammar of :mod:`costlab.formulas.text`."""
+    return join_signed(tree, _write_product)
+
+
+def join_signed(tree: Sum, write_product: Callable[[Product], str], minus: str = "-") -> str:
+    """The products of ``tree`` with their signs between them.
+
+    Args:
+        tree: the sum.
+        write_product: writes a product without its sign.
+        minus: the sign before the first product, where it is negative.
+    """
     if not tree.parts:
         return "0"
     text = ""
     for part in tree.parts:
         sign = "-" if part.coefficient < 0 else "+"
-        body = _write_product(part)
-        text += f" {sign} {body}" if text else ("-" if sign == "-" else "") + body
+        body = write_product(part)
+        text += f" {sign} {body}" if text else (minus if sign == "-" else "") + body
     return text
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from costlab.algebra import Size
-from costlab.formulas.form import Base, Call, Product, Sum
+from costlab.formulas.form import Base, Call, Product, Sum, join_signed
 from costlab.formulas.simplify import arranged
 
 _GREEK = frozenset((
@@ -50,14 +50,7 @@ def _word(text: str) -> str:
 
 
 def _sum(tree: Sum) -> str:
-    if not tree.parts:
-        return "0"
-    text = ""
-    for part in tree.parts:
-        sign = "-" if part.coefficient < 0 else "+"
-        body = _product(part)
-        text += f" {sign} {body}" if text else ("- " if sign == "-" else "") + body
-    return text
+    return join_signed(tree, _product, minus="- ")
 
 
 def _product(part: Product) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from costlab.algebra import Expr, Size, as_expr
-from costlab.formulas.form import Base, Call, Product, Sum
+from costlab.formulas.form import Base, Call, Product, Sum, join_signed
 from costlab.formulas.simplify import arranged
 
 _RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
@@ -72,14 +72,7 @@ def _fold(text: str, width: int, indent: int) -> str:
 
 
 def _sum(tree: Sum) -> str:
-    if not tree.parts:
-        return "0"
-    text = ""
-    for part in tree.parts:
-        sign = "-" if part.coefficient < 0 else "+"
-        body = _product(part)
-        text += f" {sign} {body}" if text else ("-" if sign == "-" else "") + body
-    return text
+    return join_signed(tree, _product)
 
 
 def _product(part: Product) -> str:
