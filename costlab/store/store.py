@@ -29,13 +29,18 @@ Point = Mapping[str, Any]
 # Of several results of a point the last one counts, but a cancelled one never hides another, and
 # a point that failed before its code was known does not count once it has another result.
 _RANKED = """
-SELECT *, CASE WHEN point IN (SELECT asked FROM points WHERE run = :run AND asked != point)
+SELECT {columns}, CASE WHEN point IN (SELECT asked FROM points WHERE run = :run AND asked != point)
 THEN 0 ELSE
     ROW_NUMBER() OVER (
         PARTITION BY point ORDER BY status != 'cancelled' DESC, added DESC, number DESC
     )
 END AS place FROM points WHERE run = :run
 """
+
+
+def ranked(columns: str) -> str:
+    """A query of ``columns`` of a run's results, with ``place`` 1 where a result counts."""
+    return _RANKED.format(columns=columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +192,8 @@ class Store:
         with worded(self.path):
             self._require(run)
             rows = self._connection.execute(
-                f"SELECT added, data FROM ({_RANKED}) WHERE place = 1 OR :history "
+                f"SELECT added, data FROM ({ranked('added, number, data')}) "
+                "WHERE place = 1 OR :history "
                 "ORDER BY added, number",
                 {"run": run, "history": history},
             )
@@ -198,7 +204,8 @@ class Store:
         """Latest status of every point of ``run``, by the point's hash."""
         with worded(self.path):
             rows = self._connection.execute(
-                f"SELECT point, status FROM ({_RANKED}) WHERE place = 1 ORDER BY added, number",
+                f"SELECT point, status FROM ({ranked('point, status, added, number')}) "
+                "WHERE place = 1 ORDER BY added, number",
                 {"run": run},
             )
             return dict(rows.fetchall())

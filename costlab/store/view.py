@@ -12,17 +12,11 @@ from typing import Any, Self
 from costlab.store.connection import connect_read_only
 from costlab.store.faults import worded
 from costlab.store.lease import held
+from costlab.store.store import ranked
 
-# As in `Store`: the last result of a point that is not "cancelled", and none that failed before
-# its code was known if it has another. The bulky column is read for those that are asked for only.
-_COUNTED = """
-SELECT number, status FROM (
-    SELECT number, status, added, point IN (
-        SELECT asked FROM points WHERE run = :run AND asked != point
-    ) AS superseded, ROW_NUMBER() OVER (
-        PARTITION BY point ORDER BY status != 'cancelled' DESC, added DESC, number DESC
-    ) AS place FROM points WHERE run = :run
-) WHERE place = 1 AND NOT superseded
+# The bulky column is read for those that are asked for only.
+_COUNTED = f"""
+SELECT number, status FROM ({ranked("number, status, added")}) WHERE place = 1
 """
 _SLIM = "json_remove(data, '$.processes', '$.passes', '$.energy_windows')"
 _WAIT_MS = 20
