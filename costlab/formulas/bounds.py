@@ -82,15 +82,20 @@ class Bounds:
             return None
         least = min(known)
         if atom.name == "ceiling":
-            return max(ceil(least), int(self._is_positive(atom.args[0])))
+            return 1 if least == 0 and self._is_positive(atom.args[0]) else ceil(least)
         if atom.name == "log2":
             return floor(least).bit_length() - 1 if least >= 1 else None
         return floor(least)
 
     def _is_positive(self, expr: Expr) -> bool:
-        """Whether a non-negative ``expr`` has a term of positive atoms only."""
+        """Whether a non-negative ``expr`` is known not to be 0.
+
+        Shifted, atoms above the line may be 0 and those below it may not: a term of the latter
+        alone cannot be cancelled, as the 1 of ``n - 1`` cancels its ``n``.
+        """
         return any(
-            c > 0 and all((self.of(atom) or 0) > 0 for atom, _power in mono) for mono, c in expr
+            c > 0 and all(power < 0 and (self.of(atom) or 0) > 0 for atom, power in mono)
+            for mono, c in self.shifted(expr).items()
         )
 
 

@@ -7,10 +7,10 @@ import time
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from costlab.algebra import Expr, as_expr
+from costlab.algebra import Expr, apply, as_expr, symbol
 from costlab.formulas.bounds import Bounds
 from costlab.formulas.prune import peak, prune
 from costlab.formulas.record import Condition
@@ -105,6 +105,8 @@ def test_a_sum_with_something_positive_bounds(p: Expr, more: Expr) -> None:
 
 
 @settings(max_examples=50)
+@example(apply("ceiling", symbol("n") - 1), dict.fromkeys(NAMES, 1))
+@example(apply("ceiling", symbol("n") - 2), dict.fromkeys(NAMES, 1))
 @given(expressions(NAMES), st.fixed_dictionaries({name: st.integers(1, 9) for name in NAMES}))
 def test_least_values_are_least(expr: Expr, sizes: dict[str, int]) -> None:
     bounds = Bounds({})
