@@ -62,12 +62,7 @@ class Pen:
         self, data: str, colour: str, width: float = 1, dash: str = SOLID, opacity: float = 1
     ) -> str:
         """A stroked path; ``dash`` is a pattern's name."""
-        pattern = f' stroke-dasharray="{_DASHES[dash]}"' if dash in _DASHES else ""
-        pale = f' stroke-opacity="{opacity:g}"' if opacity < 1 else ""
-        return (
-            f'<path d="{data}" fill="none" stroke="{colour}" stroke-width="{width:g}"'
-            f'{pattern}{pale} stroke-linejoin="round"/>'
-        )
+        return f'<path d="{data}" {_stroke(colour, width, dash, opacity)}/>'
 
     def hatching(self, data: str, colour: str) -> str:
         """Many short strokes, one dot wide at every scale, which draws fast."""
@@ -90,12 +85,7 @@ class Pen:
         opacity: float = 1,
     ) -> str:
         """A broken line."""
-        pattern = f' stroke-dasharray="{_DASHES[dash]}"' if dash in _DASHES else ""
-        pale = f' stroke-opacity="{opacity:g}"' if opacity < 1 else ""
-        return (
-            f'<polyline points="{_pairs(points)}" fill="none" stroke="{colour}" '
-            f'stroke-width="{width:g}"{pattern}{pale} stroke-linejoin="round"/>'
-        )
+        return f'<polyline points="{_pairs(points)}" {_stroke(colour, width, dash, opacity)}/>'
 
     def polygon(self, points: Iterable[Point], colour: str, opacity: float = 1) -> str:
         """A filled area."""
@@ -187,6 +177,16 @@ class Pen:
             f'width="{width:g}" height="{height:g}" role="img" class="costlab-figure" '
             f'font-family="{FONT}"><title>{escape(title)}</title>{described}{swap}{body}</svg>'
         )
+
+
+def _stroke(colour: str, width: float, dash: str, opacity: float) -> str:
+    """The attributes of an outline; ``dash`` is a pattern's name."""
+    pattern = f' stroke-dasharray="{_DASHES[dash]}"' if dash in _DASHES else ""
+    pale = f' stroke-opacity="{opacity:g}"' if opacity < 1 else ""
+    return (
+        f'fill="none" stroke="{colour}" stroke-width="{width:g}"'
+        f'{pattern}{pale} stroke-linejoin="round"'
+    )
 
 
 def _pairs(points: Iterable[Point]) -> str:

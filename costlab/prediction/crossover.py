@@ -85,8 +85,9 @@ def crossovers(
         return _lead(*both(values))
 
     grid = lattice(step)
-    grid = grid[np.isfinite(lead(grid))]
-    signs = np.sign(lead(grid))
+    leads = lead(grid)
+    known = np.isfinite(leads)
+    grid, signs = grid[known], np.sign(leads[known])
     found: list[Crossover] = []
     previous = None
     for index in np.flatnonzero(signs):

@@ -41,11 +41,11 @@ class Files:
         hub.changed.connect(lambda _changed: self._timer.start())
         hub.closing.connect(self._timer.stop)
 
-    @property
-    def title(self) -> str:
-        """The window's title; Qt puts a mark for "[*]" where something is not saved."""
+    def show_title(self) -> None:
+        """Put the session's name on the window; Qt marks "[*]" where something is not saved."""
         name = self.path.name.removesuffix(SUFFIX) if self.path else _("untitled")
-        return f"{name}[*] · CostLab"
+        self._window.setWindowTitle(f"{name}[*] · CostLab")
+        self._window.setWindowModified(self.hub.document.modified)
 
     def keep_copy(self) -> None:
         """Write the copy that is offered after a crash."""
@@ -101,7 +101,7 @@ class Files:
         self.path = path
         self.hub.document.mark_saved()
         self._settings.add_recent(path)
-        self.hub.changed.emit(frozenset())
+        self._moved()
         self.hub.tell(_("saved {path}").format(path=path))
         return True
 
@@ -194,7 +194,12 @@ class Files:
             changes = {item.name: getattr(session, item.name) for item in fields(session)}
             self.hub.document.change(_("recover"), None, **changes)
         self.hub.flush()
-        self.hub.changed.emit(frozenset())
+        self._moved()
+
+    def _moved(self) -> None:
+        """The session belongs to another file: the title and the copy have to say so."""
+        self.show_title()
+        self._timer.start()
 
     def _ask_open(self, title: str, kinds: str) -> Path | None:
         name, _kind = QFileDialog.getOpenFileName(self._window, title, self._folder(), kinds)

@@ -197,8 +197,7 @@ class MainWindow(QMainWindow):
             key = self.hub.session.page
             self.stack.setCurrentWidget(self.page(key))
             self.tabs.setCurrentIndex(list(titles()).index(key))
-        self.setWindowTitle(self.files.title)
-        self.setWindowModified(self.hub.document.modified)
+        self.files.show_title()
 
 
 def _column(*cards: QWidget) -> QScrollArea:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from costlab.errors import CostLabError
 from costlab.store.home import home
-from costlab_gui.model.session import THIS_MACHINE, Session
+from costlab_gui.model.session import Session
 from costlab_gui.model.session_file import load, save
 from costlab_gui.model.workspace import Workspace
 
@@ -23,10 +23,11 @@ def last_file() -> Path:
 def example(workspace: Workspace) -> Session:
     """A comparison to drag at once: on this machine if it is calibrated, else on a known GPU."""
     session = Session()
-    usable = {choice.name: choice.usable for choice in workspace.devices()}
-    if usable[THIS_MACHINE]:
-        return session
-    return replace(session, setting=replace(session.setting, device=EXAMPLE_DEVICE))
+    try:
+        workspace.machine(session.setting)
+    except CostLabError:
+        return replace(session, setting=replace(session.setting, device=EXAMPLE_DEVICE))
+    return session
 
 
 def first_session(workspace: Workspace) -> Session:

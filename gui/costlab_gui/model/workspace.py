@@ -24,8 +24,6 @@ from costlab_gui.model import own_devices
 from costlab_gui.model.curves import Curves
 from costlab_gui.model.session import THIS_MACHINE, Setting
 
-FAMILIES = ("attention", "window", "hashing", "linear", "recurrent", "block", "own")
-
 
 @dataclass(frozen=True, slots=True)
 class Entry:
