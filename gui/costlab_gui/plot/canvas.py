@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import pyqtgraph as pg
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPen
-from PySide6.QtWidgets import QGraphicsGridLayout, QGraphicsView, QWidget
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QResizeEvent
+from PySide6.QtWidgets import (
+    QFrame,
+    QGraphicsGridLayout,
+    QGraphicsScene,
+    QGraphicsView,
+    QGraphicsWidget,
+    QWidget,
+)
 
 from costlab.figures.spec import LOG, MEASURED, Axis, FigureSpec, Series
 from costlab_gui.plot.crosshair import CrosshairLayer
@@ -23,12 +29,15 @@ _AIR_Y, _AIR_POINTS = 0.06, 0.05
 EMPTY = FigureSpec("", Axis("n"), Axis(""), ())
 
 
-class Canvas(pg.GraphicsView):
+class Canvas(QGraphicsView):
     """Draws a figure with its axes; ``view`` holds the visible range and takes the mouse."""
 
     def __init__(self, font: QFont, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        for set_bar in (self.setHorizontalScrollBarPolicy, self.setVerticalScrollBarPolicy):
+            set_bar(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         # The scene would paint a second time for what the first paint has shown already.
         self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.NoViewportUpdate)
         self.spec = EMPTY
@@ -37,7 +46,12 @@ class Canvas(pg.GraphicsView):
         self.view = PlotView()
         self.x_axis = ValueAxis(self.spec.x, False, font)
         self.y_axis = ValueAxis(self.spec.y, True, font)
-        self.setCentralItem(self._lay_out(font))
+        self._all = QGraphicsScene(self)
+        # A handful of items that all lie in view: looking them up takes longer than painting them.
+        self._all.setItemIndexMethod(QGraphicsScene.ItemIndexMethod.NoIndex)
+        self._centre = self._lay_out(font)
+        self._all.addItem(self._centre)
+        self.setScene(self._all)
         self._grid = GridLayer(
             self.view, self.frame, 0, lambda: (self.x_axis.pixels, self.y_axis.pixels)
         )
@@ -45,14 +59,14 @@ class Canvas(pg.GraphicsView):
         self.notes = NoteLayer(self.view, self.frame, 20, font)
         self.points = PointLayer(self.view, self.frame, 30)
         self.crosshair = CrosshairLayer(self.view, self.frame, 40, font)
-        self.view.sigRangeChanged.connect(self.reframe)
-        self.view.sigResized.connect(self._resized)
+        self.view.ranged.connect(self.reframe)
+        self.view.resized.connect(self._resized)
         self.view.rectangle_moved.connect(self.repaint_soon)
-        self.x_axis.turned.connect(lambda event: self.view.wheelEvent(event, 0))
-        self.y_axis.turned.connect(lambda event: self.view.wheelEvent(event, 1))
+        self.x_axis.turned.connect(lambda event: self.view.turn(event, 0))
+        self.y_axis.turned.connect(lambda event: self.view.turn(event, 1))
 
-    def _lay_out(self, font: QFont) -> pg.GraphicsWidget:
-        self._centre = pg.GraphicsWidget()
+    def _lay_out(self, font: QFont) -> QGraphicsWidget:
+        centre = QGraphicsWidget()
         grid = QGraphicsGridLayout()
         margin = QFontMetricsF(font).height()
         grid.setContentsMargins(margin / 3, margin / 2, margin, margin / 3)
@@ -60,8 +74,8 @@ class Canvas(pg.GraphicsView):
         grid.addItem(self.y_axis, 0, 0)
         grid.addItem(self.view, 0, 1)
         grid.addItem(self.x_axis, 1, 1)
-        self._centre.setLayout(grid)
-        return self._centre
+        centre.setLayout(grid)
+        return centre
 
     def show_figure(self, spec: FigureSpec) -> None:
         """Draw ``spec``, whole unless the user has zoomed into the same axes."""
@@ -85,13 +99,7 @@ class Canvas(pg.GraphicsView):
 
     def retheme(self, font: QFont) -> None:
         """Take colours from the theme again, and another font."""
-        theme = current()
-        self.setBackground(theme.card)
-        box = self.view.rbScaleBox
-        box.setPen(QPen(QColor(theme.accent), 1))
-        fill = QColor(theme.accent)
-        fill.setAlphaF(0.12)
-        box.setBrush(fill)
+        self.setBackgroundBrush(QColor(current().card))
         for part in (self.x_axis, self.y_axis, self.notes, self.crosshair):
             part.use_font(font)
         self.resetCachedContent()
@@ -158,6 +166,12 @@ class Canvas(pg.GraphicsView):
     def repaint_soon(self) -> None:
         """Paint once when everything that is due has been done."""
         self.viewport().update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        room = QRectF(self.viewport().rect())
+        self._all.setSceneRect(room)
+        self._centre.setGeometry(room)
 
     def _resized(self) -> None:
         box = self.view.rect()

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QGraphicsItem
 
 from costlab.figures.palette import style
 from costlab.figures.spec import Axis, Series
-from costlab_gui.plot.buffers import LineBuffer, draw_pictures
+from costlab_gui.plot.buffers import draw_lines, draw_pictures
 from costlab_gui.plot.frame import Array, Frame, to_view
 from costlab_gui.plot.layer import FrameOf, Layer
 from costlab_gui.theme.tokens import current
@@ -62,7 +62,7 @@ class PointLayer(Layer):
             if low.size:
                 painter.setPen(QPen(colour, _BAR))
                 bars = _bars(px[seen], frame.y.pixels(low[seen]), frame.y.pixels(high[seen]))
-                LineBuffer(bars).draw(painter)
+                draw_lines(painter, bars)
             seen &= (py > -RADIUS) & (py < frame.height + RADIUS)
             if seen.any():
                 picture = _picture(style(series.colour).marker, colour, ratio)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pyqtgraph as pg
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
-from PySide6.QtWidgets import QStyleOptionGraphicsItem, QWidget
+from PySide6.QtWidgets import (
+    QGraphicsSceneMouseEvent,
+    QGraphicsSceneWheelEvent,
+    QGraphicsWidget,
+    QStyleOptionGraphicsItem,
+    QWidget,
+)
 
 from costlab.figures.spec import Axis
 from costlab.figures.ticks import Tick, ticks
@@ -17,7 +20,7 @@ from costlab_gui.theme.tokens import current
 _GAP = 6.0
 
 
-class ValueAxis(pg.GraphicsWidget):
+class ValueAxis(QGraphicsWidget):
     """Shows the ticks of one axis beside (``vertical``) or below the view.
 
     Signals:
@@ -67,13 +70,12 @@ class ValueAxis(pg.GraphicsWidget):
         self._pixels = span.pixels(to_view(values, self._axis)).tolist() if values else []
         self._fit()
 
-    def mouseClickEvent(self, event: Any) -> None:
-        """A double click chooses the value; single ones do nothing."""
-        if event.double():
-            event.accept()
-            self.chosen.emit(event.pos().y() if self._vertical else event.pos().x())
+    def mouseDoubleClickEvent(self, event: QGraphicsSceneMouseEvent) -> None:
+        """Choose the value there."""
+        event.accept()
+        self.chosen.emit(event.pos().y() if self._vertical else event.pos().x())
 
-    def wheelEvent(self, event: Any) -> None:
+    def wheelEvent(self, event: QGraphicsSceneWheelEvent) -> None:
         """The wheel zooms along this axis alone."""
         self.turned.emit(event)
 
@@ -140,11 +142,15 @@ class ValueAxis(pg.GraphicsWidget):
         """Take the room of the widest label so far: a plot that breathes is hard to read."""
         height = self._metrics.height()
         if not self._vertical:
-            self.setFixedHeight(2 * height + 1.5 * _GAP)
+            room = 2 * height + 1.5 * _GAP
+            self.setMinimumHeight(room)
+            self.setMaximumHeight(room)
             return
         widths = [self._metrics.horizontalAdvance(tick.label) for tick in self._ticks]
         least = self._metrics.horizontalAdvance("100 MiB")
         widest = max([least, self._widest, *widths])
         if widest != self._widest:
             self._widest = widest
-            self.setFixedWidth(height + _GAP + widest + _GAP)
+            room = height + _GAP + widest + _GAP
+            self.setMinimumWidth(room)
+            self.setMaximumWidth(room)
