@@ -119,7 +119,7 @@ def curves(
         chosen = class_index(item.derivation, full)
         results: dict[str, Values | InputError] = {}
         found.append(results)
-        for index in np.unique(chosen[chosen >= 0]):
+        for index in sorted(set(chosen[chosen >= 0].tolist())):
             mask = chosen == index
             own = full
             if not mask.all():
