@@ -67,6 +67,13 @@ FORMULAS: list[tuple[str, dict[str, bool], Callable[..., int]]] = [
     ("linear_attention", {"causal": True}, _chunks),
     ("lsh_attention", {"causal": False}, _hashed),
     ("lsh_attention", {"causal": True}, _hashed),
+    (
+        "longformer",
+        {},
+        lambda b, n, d, h, w, G: (
+            12 * b * n * d**2 + 2 * b * G * d**2 + 4 * b * d * (_blocks(n, w) * (3 * w + G) + n * G)
+        ),
+    ),
     ("linformer", {}, lambda b, n, d, h, r: 8 * b * n * d**2 + 8 * b * n * r * d),
     ("feed_forward", {}, lambda b, n, d, f: 4 * b * n * d * f),
     (
@@ -85,8 +92,8 @@ def test_every_architecture_has_a_formula() -> None:
 @pytest.mark.parametrize(
     "sizes",
     [
-        {"b": 2, "n": 13, "d": 12, "h": 3, "f": 7, "L": 2, "w": 5, "c": 4, "R": 2, "r": 3},
-        {"b": 3, "n": 24, "d": 10, "h": 2, "f": 9, "L": 3, "w": 6, "c": 8, "R": 3, "r": 2},
+        {"b": 2, "n": 13, "d": 12, "h": 3, "f": 7, "L": 2, "w": 5, "c": 4, "R": 2, "r": 3, "G": 2},
+        {"b": 3, "n": 24, "d": 10, "h": 2, "f": 9, "L": 3, "w": 6, "c": 8, "R": 3, "r": 2, "G": 3},
     ],
     ids=["odd", "even"],
 )
@@ -161,6 +168,7 @@ def test_hashed_attention_is_the_published_layer_and_its_output_projection() -> 
         ("sliding_window", 4 * 512**2),
         ("linear_attention", 4 * 512**2),
         ("lsh_attention", 3 * 512**2),
+        ("longformer", 7 * 512**2),
         ("linformer", 4 * 512**2 + 2 * 1024 * 256),
         ("feed_forward", 8 * 512**2),
         ("transformer_block", 12 * 512**2 + 4 * 512),
@@ -187,7 +195,7 @@ class _Largest(TorchDispatchMode):
 
 
 def _largest(name: str, n: int, train: bool, option: dict[str, bool]) -> int:
-    sizes = {"b": 2, "n": n, "d": 6, "h": 3, "f": 8, "L": 1, "w": 6, "c": 4, "R": 2, "r": 3}
+    sizes = {"b": 2, "n": n, "d": 6, "h": 3, "f": 8, "L": 1, "w": 6, "c": 4, "R": 2, "r": 3, "G": 2}
     module, inputs = registry.load(name).build(
         **{s: sizes[s] for s in registry.spec(name).symbols}, **option
     )

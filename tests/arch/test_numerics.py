@@ -10,11 +10,11 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from costlab.arch import full_attention, registry, transformer_block
 
 SIZES = (
-    {"b": 2, "n": 7, "d": 6, "h": 3, "f": 5, "L": 2, "w": 3, "c": 2, "R": 2, "r": 2},
-    {"b": 3, "n": 11, "d": 10, "h": 2, "f": 13, "L": 1, "w": 4, "c": 3, "R": 3, "r": 1},
-    {"b": 1, "n": 12, "d": 9, "h": 3, "f": 7, "L": 3, "w": 4, "c": 4, "R": 1, "r": 3},
-    {"b": 2, "n": 1, "d": 5, "h": 1, "f": 3, "L": 1, "w": 2, "c": 3, "R": 1, "r": 1},
-    {"b": 2, "n": 4, "d": 6, "h": 2, "f": 3, "L": 1, "w": 6, "c": 5, "R": 2, "r": 2},
+    {"b": 2, "n": 7, "d": 6, "h": 3, "f": 5, "L": 2, "w": 3, "c": 2, "R": 2, "r": 2, "G": 1},
+    {"b": 3, "n": 11, "d": 10, "h": 2, "f": 13, "L": 1, "w": 4, "c": 3, "R": 3, "r": 1, "G": 1},
+    {"b": 1, "n": 12, "d": 9, "h": 3, "f": 7, "L": 3, "w": 4, "c": 4, "R": 1, "r": 3, "G": 1},
+    {"b": 2, "n": 1, "d": 5, "h": 1, "f": 3, "L": 1, "w": 2, "c": 3, "R": 1, "r": 1, "G": 1},
+    {"b": 2, "n": 4, "d": 6, "h": 2, "f": 3, "L": 1, "w": 6, "c": 5, "R": 2, "r": 2, "G": 1},
 )
 CASES = [
     pytest.param(name, option, id=f"{name}-causal" if option.get("causal") else name)
@@ -97,7 +97,7 @@ def test_causal_output_ignores_later_positions(name: str) -> None:
 @pytest.mark.parametrize("name", DECODING)
 @pytest.mark.parametrize("start", [1, 2, 5, 9])
 def test_prefill_and_steps_equal_the_causal_whole(name: str, start: int) -> None:
-    sizes = {"b": 2, "n": 13, "d": 6, "h": 3, "w": 4, "c": 3}
+    sizes = {"b": 2, "n": 13, "d": 6, "h": 3, "w": 4, "c": 3, "G": 2}
     found = registry.load(name)
     assert found.build_decode is not None
     step, _, _ = found.build_decode(**{s: sizes[s] for s in found.spec.symbols})
@@ -115,7 +115,7 @@ def test_prefill_and_steps_equal_the_causal_whole(name: str, start: int) -> None
 @pytest.mark.parametrize("name", DECODING)
 @pytest.mark.parametrize("n", [1, 3, 4, 9])
 def test_decode_starts_from_the_state_that_prefill_leaves(name: str, n: int) -> None:
-    sizes = {"b": 2, "n": n, "d": 6, "h": 3, "w": 4, "c": 3}
+    sizes = {"b": 2, "n": n, "d": 6, "h": 3, "w": 4, "c": 3, "G": 2}
     found = registry.load(name)
     assert found.build_prefill is not None
     assert found.build_decode is not None

@@ -13,7 +13,7 @@ from torch import nn
 from costlab.arch import registry
 from costlab.errors import SizeError, UnknownNameError
 
-SMALL = {"b": 2, "n": 7, "d": 6, "h": 3, "f": 5, "L": 2, "w": 3, "c": 2, "R": 2, "r": 2}
+SMALL = {"b": 2, "n": 7, "d": 6, "h": 3, "f": 5, "L": 2, "w": 3, "c": 2, "R": 2, "r": 2, "G": 1}
 QUANTITIES = {"flop", "peak_bytes", "saved_bytes", "state_bytes", "steps", "parameters"}
 
 
@@ -26,6 +26,7 @@ def test_names_are_the_architectures() -> None:
         "gru",
         "linear_attention",
         "linformer",
+        "longformer",
         "lsh_attention",
         "lstm",
         "rnn",
