@@ -229,10 +229,16 @@ class Builder:
         for i in range(len(shape) - 1, -1, -1):
             rows = [[s.stride[i] if s.stride else step for s in row] for row in table]
             contiguous = not table[0][0].stride  # a list of tensors taken as one
-            if contiguous or fitter.matches(step, [v for row in rows for v in row]):  # type: ignore[misc]
-                found.append(step)
-            else:
-                found.append(self._fit(slot, rows, "a stride", record))  # type: ignore[arg-type]
+            # Of a transposed view or a part of a row, an outer stride spans an inner dimension.
+            spans = (simplest(s * n) for s, n in zip(found, reversed(shape), strict=False))
+            seen = [v for row in rows for v in row]
+            chosen = (s for s in (step, *spans) if contiguous or fitter.matches(s, seen))  # type: ignore[arg-type]
+            stride = next(chosen, None)
+            if stride is None:
+                stride = self._fit(slot, rows, "a stride", record)  # type: ignore[arg-type]
+            # A view of it may show no dimension that it is a product of.
+            fitter.recognise(stride)
+            found.append(stride)
             step = simplest(found[-1] * shape[i])
         return tuple(reversed(found))
 
