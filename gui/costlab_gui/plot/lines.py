@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
-from PySide6.QtWidgets import QGraphicsItem
 
 from costlab.figures.palette import PATTERNS, style
 from costlab.figures.spec import Axis, Series
+from costlab_gui.plot.buffers import polygon
 from costlab_gui.plot.clipping import visible
 from costlab_gui.plot.frame import Array, Frame, to_view
-from costlab_gui.plot.layer import FrameOf, Layer
+from costlab_gui.plot.layer import Layer
 from costlab_gui.plot.thinning import thin
 from costlab_gui.theme.tokens import current
 
@@ -47,8 +48,7 @@ class _Shapes:
 class LineLayer(Layer):
     """Draws every series of kind "predicted" or "formula"."""
 
-    def __init__(self, parent: QGraphicsItem, frame: FrameOf, z: float) -> None:
-        super().__init__(parent, frame, z)
+    def __init__(self) -> None:
         self.antialias = True
         self.chosen: int | None = None
         self._series: tuple[Series, ...] = ()
@@ -85,32 +85,28 @@ class LineLayer(Layer):
         theme = current()
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        for index, polygon in bands:
+        for index, outline in bands:
             colour = QColor(theme.curve(self._series[index].colour))
             colour.setAlphaF(_BAND_ALPHA)
             painter.setBrush(colour)
-            painter.drawPolygon(polygon)
+            painter.drawPolygon(outline)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, self.antialias)
         # Faint lines first, the chosen one last: it lies on top.
         order = sorted(
             lines, key=lambda line: (line[0] == self.chosen, not self._series[line[0]].faint)
         )
-        for index, polygon in order:
+        for index, points in order:
             painter.setPen(self._pen(index))
-            painter.drawPolyline(polygon)
+            painter.drawPolyline(points)
 
     def _pen(self, index: int) -> QPen:
-        series = self._series[index]
-        theme = current()
-        colour = QColor(theme.curve(series.colour))
+        series, theme = self._series[index], current()
         width = _CHOSEN_WIDTH if index == self.chosen else _WIDTH
-        if series.faint:
-            colour, width = _mixed(colour, QColor(theme.card), _FAINT), _FAINT_WIDTH
-        return curve_pen(series.colour, colour, width)
+        return _pen(series.colour, theme.curve(series.colour), theme.card, width, series.faint)
 
     def _shapes(self, frame: Frame) -> _Shapes:
         px, py = frame.x.pixels(self._x), frame.y.pixels(self._y)
-        wanted, starts = self._visible(px)
+        wanted, starts = self._visible(px, frame.width)
         if not wanted.size:
             return _Shapes(frame, [], [])
         px, py = px[wanted], py[wanted]
@@ -128,7 +124,7 @@ class LineLayer(Layer):
             if index not in curves:
                 curves.add(index)
                 for piece in visible(x, y, frame.width, frame.height):
-                    lines.append((index, _polygon(*piece)))
+                    lines.append((index, polygon(*piece)))
             else:
                 edge = (np.clip(x, -reach, reach), np.clip(y, -reach, reach))
                 edges.setdefault(index, []).append(edge)
@@ -137,9 +133,8 @@ class LineLayer(Layer):
         ]  # fmt: skip
         return _Shapes(frame, lines, bands)
 
-    def _visible(self, px: Array) -> tuple[NDArray[np.intp], list[tuple[int, int]]]:
+    def _visible(self, px: Array, width: float) -> tuple[NDArray[np.intp], list[tuple[int, int]]]:
         """Indices of the points in view with one more at either end, and the new runs."""
-        width = self._box.width()
         if not px.size or (px.min() >= -1.0 and px.max() <= width + 1.0):
             return np.arange(px.size), [(start, stop) for start, stop, _index in self._runs]
         parts, runs, at = [], [], 0
@@ -154,14 +149,15 @@ class LineLayer(Layer):
         return (np.concatenate(parts) if parts else np.empty(0, dtype=int)), runs
 
 
+@lru_cache(maxsize=256)
+def _pen(index: int, colour: str, ground: str, width: float, faint: bool) -> QPen:
+    if faint:
+        return curve_pen(index, _mixed(QColor(colour), QColor(ground), _FAINT), _FAINT_WIDTH)
+    return curve_pen(index, QColor(colour), width)
+
+
 def _outline(low: tuple[Array, Array], high: tuple[Array, Array]) -> QPolygonF:
-    return _polygon(
-        np.concatenate([low[0], high[0][::-1]]), np.concatenate([low[1], high[1][::-1]])
-    )
-
-
-def _polygon(x: Array, y: Array) -> QPolygonF:
-    return QPolygonF([QPointF(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)])
+    return polygon(np.concatenate([low[0], high[0][::-1]]), np.concatenate([low[1], high[1][::-1]]))
 
 
 def _mixed(colour: QColor, ground: QColor, share: float) -> QColor:
