@@ -25,6 +25,7 @@ def test_names_are_the_architectures() -> None:
         "full_attention",
         "gru",
         "linear_attention",
+        "linformer",
         "lsh_attention",
         "lstm",
         "rnn",
