@@ -12,7 +12,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from costlab.figures.palette import PATTERNS, style
-from costlab.figures.spec import Axis, Series
+from costlab.figures.spec import LOG, Axis, Series
+from costlab.formulas.identity import cached_by_identity
 from costlab_gui.plot.buffers import polygon
 from costlab_gui.plot.clipping import visible
 from costlab_gui.plot.frame import Array, Frame, to_view
@@ -23,6 +24,7 @@ from costlab_gui.theme.tokens import current
 _WIDTH, _FAINT_WIDTH, _CHOSEN_WIDTH = 2.0, 1.2, 3.0
 _BAND_ALPHA = 0.15
 _FAINT = 0.55
+_LOG_AXIS = Axis("")
 
 
 def curve_pen(index: int, colour: QColor, width: float = _WIDTH) -> QPen:
@@ -61,16 +63,18 @@ class LineLayer(Layer):
     def show_series(self, series: Sequence[Series], x_axis: Axis, y_axis: Axis) -> None:
         """Take new curves."""
         self._series = tuple(series)
-        xs: list[float] = []
+        xs: list[Array] = []
         ys: list[float] = []
         self._runs = []
         for index, one in enumerate(self._series):
+            x = _logs(one.x) if x_axis.scale == LOG else _array(one.x)
             for values in (one.y, one.low, one.high):
                 if values:
-                    self._runs.append((len(xs), len(xs) + len(one.x), index))
-                    xs.extend(one.x)
+                    self._runs.append((len(ys), len(ys) + len(values), index))
+                    xs.append(x)
                     ys.extend(values)
-        self._x, self._y = to_view(xs, x_axis), to_view(ys, y_axis)
+        self._x = np.concatenate(xs) if xs else np.empty(0)
+        self._y = to_view(ys, y_axis)
         self._cached = None
 
     @property
@@ -147,6 +151,16 @@ class LineLayer(Layer):
             runs.append((at, at + high - low))
             at += high - low
         return (np.concatenate(parts) if parts else np.empty(0, dtype=int)), runs
+
+
+@cached_by_identity(256)
+def _array(values: tuple[float, ...]) -> Array:
+    return np.array(values)
+
+
+@cached_by_identity(256)
+def _logs(values: tuple[float, ...]) -> Array:
+    return to_view(values, _LOG_AXIS)
 
 
 @lru_cache(maxsize=256)
