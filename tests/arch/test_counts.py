@@ -36,6 +36,10 @@ def _attention(b: int, n: int, d: int, **_: int) -> int:
     return 8 * b * n * d**2 + 4 * b * n**2 * d
 
 
+def _grouped(b: int, n: int, d: int, h: int, g: int, k: int) -> int:
+    return 4 * b * n * d * k * (h + g) + 4 * b * n**2 * h * k
+
+
 def _window(b: int, n: int, d: int, h: int, w: int, sides: int) -> int:
     return 8 * b * n * d**2 + 4 * b * d * _blocks(n, w) * (1 + sides) * w
 
@@ -57,6 +61,8 @@ FORMULAS: list[tuple[str, dict[str, bool], Callable[..., int]]] = [
     ("full_attention", {"causal": True}, _attention),
     ("flash_attention", {"causal": False}, _attention),
     ("flash_attention", {"causal": True}, _attention),
+    ("gqa_attention", {"causal": False}, _grouped),
+    ("gqa_attention", {"causal": True}, _grouped),
     ("sliding_window", {"causal": False}, lambda **s: _window(**s, sides=2)),
     ("sliding_window", {"causal": True}, lambda **s: _window(**s, sides=1)),
     (
@@ -84,8 +90,36 @@ def test_every_architecture_has_a_formula() -> None:
 @pytest.mark.parametrize(
     "sizes",
     [
-        {"b": 2, "n": 13, "d": 12, "h": 3, "f": 7, "L": 2, "w": 5, "c": 4, "R": 2, "r": 3},
-        {"b": 3, "n": 24, "d": 10, "h": 2, "f": 9, "L": 3, "w": 6, "c": 8, "R": 3, "r": 2},
+        {
+            "b": 2,
+            "n": 13,
+            "d": 12,
+            "h": 3,
+            "f": 7,
+            "L": 2,
+            "w": 5,
+            "c": 4,
+            "R": 2,
+            "r": 3,
+            "g": 1,
+            "k": 5,
+            "m": 9,
+        },
+        {
+            "b": 3,
+            "n": 24,
+            "d": 12,
+            "h": 4,
+            "f": 9,
+            "L": 3,
+            "w": 6,
+            "c": 8,
+            "R": 3,
+            "r": 2,
+            "g": 2,
+            "k": 7,
+            "m": 31,
+        },
     ],
     ids=["odd", "even"],
 )
@@ -128,6 +162,13 @@ def test_recurrences_of_width_512(name: str, at_1024: int) -> None:
     assert _backward_flop(module, inputs) == 2 * forward - 2 * maps * 512**2
 
 
+@pytest.mark.parametrize(("g", "flop"), [(8, 618_475_290_624), (1, 558_345_748_480)])
+def test_grouped_heads_of_width_4096_at_4096(g: int, flop: int) -> None:
+    """32 query heads of size 128; counted by hand: 2 b n d (2 h k + 2 g k) + 4 b n**2 h k."""
+    sizes = {"b": 1, "n": 4096, "d": 4096, "h": 32, "g": g, "k": 128}
+    assert _forward_flop(*_meta("gqa_attention", sizes)) == flop
+
+
 def test_twelve_blocks_are_bert_base() -> None:
     """BERT-base at n = 512 does 96,637,943,808, its pooler's 2 d**2 included."""
     sizes = {"b": 1, "n": 512, "d": 768, "h": 12, "f": 3072, "L": 12}
@@ -157,6 +198,7 @@ def test_hashed_attention_is_the_published_layer_and_its_output_projection() -> 
         ("lstm", 2_101_248),
         ("full_attention", 4 * 512**2),
         ("flash_attention", 4 * 512**2),
+        ("gqa_attention", 2 * 512**2 + 2 * 512 * 2 * 64),
         ("sliding_window", 4 * 512**2),
         ("linear_attention", 4 * 512**2),
         ("lsh_attention", 3 * 512**2),
@@ -186,6 +228,7 @@ class _Largest(TorchDispatchMode):
 
 def _largest(name: str, n: int, train: bool, option: dict[str, bool]) -> int:
     sizes = {"b": 2, "n": n, "d": 6, "h": 3, "f": 8, "L": 1, "w": 6, "c": 4, "R": 2, "r": 3}
+    sizes |= {"g": 1, "k": 2, "m": n}
     module, inputs = registry.load(name).build(
         **{s: sizes[s] for s in registry.spec(name).symbols}, **option
     )

@@ -6,15 +6,21 @@ import pytest
 import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
+from transformers.models.llama.configuration_llama import LlamaConfig
+from transformers.models.llama.modeling_llama import LlamaAttention
 
-from costlab.arch import full_attention, registry, transformer_block
+from costlab.arch import full_attention, gqa_attention, registry, transformer_block
 
-SIZES = (
-    {"b": 2, "n": 7, "d": 6, "h": 3, "f": 5, "L": 2, "w": 3, "c": 2, "R": 2, "r": 2},
-    {"b": 3, "n": 11, "d": 10, "h": 2, "f": 13, "L": 1, "w": 4, "c": 3, "R": 3, "r": 1},
-    {"b": 1, "n": 12, "d": 9, "h": 3, "f": 7, "L": 3, "w": 4, "c": 4, "R": 1, "r": 3},
-    {"b": 2, "n": 1, "d": 5, "h": 1, "f": 3, "L": 1, "w": 2, "c": 3, "R": 1, "r": 1},
-    {"b": 2, "n": 4, "d": 6, "h": 2, "f": 3, "L": 1, "w": 6, "c": 5, "R": 2, "r": 2},
+_NAMES = ("b", "n", "d", "h", "g", "k", "m", "f", "L", "w", "c", "R", "r")
+SIZES = tuple(
+    dict(zip(_NAMES, values, strict=True))
+    for values in (
+        (2, 7, 6, 3, 1, 5, 4, 5, 2, 3, 2, 2, 2),
+        (3, 11, 10, 2, 2, 3, 6, 13, 1, 4, 3, 3, 1),
+        (1, 12, 9, 3, 3, 3, 13, 7, 3, 4, 4, 1, 3),
+        (2, 1, 5, 1, 1, 4, 3, 3, 1, 2, 3, 1, 1),
+        (2, 4, 8, 4, 2, 7, 1, 3, 1, 6, 5, 2, 2),
+    )
 )
 CASES = [
     pytest.param(name, option, id=f"{name}-causal" if option.get("causal") else name)
@@ -97,7 +103,7 @@ def test_causal_output_ignores_later_positions(name: str) -> None:
 @pytest.mark.parametrize("name", DECODING)
 @pytest.mark.parametrize("start", [1, 2, 5, 9])
 def test_prefill_and_steps_equal_the_causal_whole(name: str, start: int) -> None:
-    sizes = {"b": 2, "n": 13, "d": 6, "h": 3, "w": 4, "c": 3}
+    sizes = {"b": 2, "n": 13, "d": 6, "h": 3, "g": 1, "k": 4, "w": 4, "c": 3}
     found = registry.load(name)
     assert found.build_decode is not None
     step, _, _ = found.build_decode(**{s: sizes[s] for s in found.spec.symbols})
@@ -115,7 +121,7 @@ def test_prefill_and_steps_equal_the_causal_whole(name: str, start: int) -> None
 @pytest.mark.parametrize("name", DECODING)
 @pytest.mark.parametrize("n", [1, 3, 4, 9])
 def test_decode_starts_from_the_state_that_prefill_leaves(name: str, n: int) -> None:
-    sizes = {"b": 2, "n": n, "d": 6, "h": 3, "w": 4, "c": 3}
+    sizes = {"b": 2, "n": n, "d": 6, "h": 3, "g": 1, "k": 4, "w": 4, "c": 3}
     found = registry.load(name)
     assert found.build_prefill is not None
     assert found.build_decode is not None
@@ -176,3 +182,30 @@ def test_block_equals_nn_transformer_encoder_layer() -> None:
         theirs.linear2.weight.copy_(block.feed_forward.down.weight)
     x = torch.randn(2, 7, 6, dtype=torch.float64)
     torch.testing.assert_close(module(x), theirs(x), rtol=0, atol=1e-12)
+
+
+def test_grouped_attention_equals_transformers_llama_without_rotation() -> None:
+    module = gqa_attention.GQAAttention(gqa_attention.Config(12, 6, 2, 4, causal=True)).double()
+    config = LlamaConfig(
+        hidden_size=12, num_attention_heads=6, num_key_value_heads=2, head_dim=4, dtype="float64"
+    )
+    config._attn_implementation = "sdpa"
+    theirs = LlamaAttention(config, layer_idx=0).double()
+    with torch.no_grad():
+        for ours in "qkvo":
+            getattr(theirs, f"{ours}_proj").weight.copy_(getattr(module, ours).weight)
+    x = torch.randn(3, 7, 12, dtype=torch.float64)
+    still = torch.ones(3, 7, 4, dtype=torch.float64), torch.zeros(3, 7, 4, dtype=torch.float64)
+    expected = theirs(x, position_embeddings=still, attention_mask=None)[0]
+    torch.testing.assert_close(module(x), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("h", "g"), [(6, 6), (6, 2), (6, 1)])
+def test_groups_are_repeated_heads_and_the_folded_step_equals_them(h: int, g: int) -> None:
+    module = gqa_attention.GQAAttention(gqa_attention.Config(10, h, g, 4, causal=True)).double()
+    q, k, v = module.project(torch.randn(3, 5, 10, dtype=torch.float64))
+    k_all, v_all = k.repeat_interleave(h // g, 1), v.repeat_interleave(h // g, 1)
+    plain = nn.functional.scaled_dot_product_attention(q, k_all, v_all, is_causal=True)
+    torch.testing.assert_close(module.core(q, k, v), plain, rtol=0, atol=1e-12)
+    step = module.core(q[:, :, -1:], k, v)
+    torch.testing.assert_close(step, plain[:, :, -1:], rtol=0, atol=1e-12)

@@ -13,7 +13,10 @@ from torch import nn
 from costlab.arch import registry
 from costlab.errors import SizeError, UnknownNameError
 
-SMALL = {"b": 2, "n": 7, "d": 6, "h": 3, "f": 5, "L": 2, "w": 3, "c": 2, "R": 2, "r": 2}
+SMALL = {
+    "b": 2, "n": 7, "d": 6, "h": 3, "g": 1, "k": 5, "m": 4, "f": 5, "L": 2, "w": 3, "c": 2,
+    "R": 2, "r": 2,
+}  # fmt: skip
 QUANTITIES = {"flop", "peak_bytes", "saved_bytes", "state_bytes", "steps", "parameters"}
 
 
@@ -23,6 +26,7 @@ def test_names_are_the_architectures() -> None:
         "feed_forward",
         "flash_attention",
         "full_attention",
+        "gqa_attention",
         "gru",
         "linear_attention",
         "lsh_attention",
@@ -120,8 +124,19 @@ def test_sizes_that_are_not_positive_integers_are_refused(name: str, wrong: obje
             found.build(**sizes)
 
 
-@pytest.mark.parametrize("name", [n for n in registry.names() if "h" in registry.spec(n).symbols])
+def _splits_the_width(name: str) -> bool:
+    symbols = registry.spec(name).symbols
+    return "h" in symbols and "k" not in symbols
+
+
+@pytest.mark.parametrize("name", [n for n in registry.names() if _splits_the_width(n)])
 def test_heads_must_divide_the_width(name: str) -> None:
     found = registry.load(name)
     with pytest.raises(SizeError, match="d=7, h=3"):
         found.build(**({s: SMALL[s] for s in found.spec.symbols} | {"d": 7}))
+
+
+def test_groups_must_divide_the_heads() -> None:
+    sizes = {"b": 2, "n": 7, "d": 6, "h": 8, "g": 3, "k": 2}
+    with pytest.raises(SizeError, match=r"h=8, g=3; allowed: h = 6, 9"):
+        registry.load("gqa_attention").build(**sizes)
