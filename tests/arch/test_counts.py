@@ -73,6 +73,7 @@ FORMULAS: list[tuple[str, dict[str, bool], Callable[..., int]]] = [
     ("linear_attention", {"causal": True}, _chunks),
     ("lsh_attention", {"causal": False}, _hashed),
     ("lsh_attention", {"causal": True}, _hashed),
+    ("linformer", {}, lambda b, n, d, h, r: 8 * b * n * d**2 + 8 * b * n * r * d),
     ("feed_forward", {}, lambda b, n, d, f: 4 * b * n * d * f),
     (
         "transformer_block",
@@ -202,6 +203,7 @@ def test_hashed_attention_is_the_published_layer_and_its_output_projection() -> 
         ("sliding_window", 4 * 512**2),
         ("linear_attention", 4 * 512**2),
         ("lsh_attention", 3 * 512**2),
+        ("linformer", 4 * 512**2 + 2 * 1024 * 256),
         ("feed_forward", 8 * 512**2),
         ("transformer_block", 12 * 512**2 + 4 * 512),
     ],

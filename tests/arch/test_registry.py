@@ -29,6 +29,7 @@ def test_names_are_the_architectures() -> None:
         "gqa_attention",
         "gru",
         "linear_attention",
+        "linformer",
         "lsh_attention",
         "lstm",
         "rnn",
