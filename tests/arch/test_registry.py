@@ -15,7 +15,7 @@ from costlab.errors import SizeError, UnknownNameError
 
 SMALL = {
     "b": 2, "n": 7, "d": 6, "h": 3, "g": 1, "k": 5, "m": 4, "f": 5, "L": 2, "w": 3, "c": 2,
-    "R": 2, "r": 2,
+    "R": 2, "r": 2, "p": 3, "q": 4,
 }  # fmt: skip
 QUANTITIES = {"flop", "peak_bytes", "saved_bytes", "state_bytes", "steps", "parameters"}
 
@@ -23,11 +23,13 @@ QUANTITIES = {"flop", "peak_bytes", "saved_bytes", "state_bytes", "steps", "para
 def test_names_are_the_architectures() -> None:
     assert registry.names() == tuple(sorted(registry.names()))
     for name in (
+        "cross_attention",
         "feed_forward",
         "flash_attention",
         "full_attention",
         "gqa_attention",
         "gru",
+        "latent_attention",
         "linear_attention",
         "linformer",
         "lsh_attention",
@@ -81,7 +83,10 @@ def test_factories_take_the_symbols_and_the_documented_defaults(name: str) -> No
         if factory is None:
             continue
         parameters = inspect.signature(factory).parameters
-        options = set(found.spec.options) if factory is found.build else set()
+        if factory is found.build:
+            options = set(found.spec.options)
+        else:
+            options = set(found.spec.decode_options) if factory is found.build_decode else set()
         assert set(parameters) == set(found.spec.symbols) | options
         for symbol in found.spec.symbols:
             default = parameters[symbol].default
@@ -95,11 +100,11 @@ def test_factories_take_the_symbols_and_the_documented_defaults(name: str) -> No
 def test_the_parts_named_core_and_nothing_else_mix_positions(name: str) -> None:
     torch.manual_seed(0)
     found = registry.load(name)
-    module, (x,) = found.build(**{s: SMALL[s] for s in found.spec.symbols})
+    module, (*others, x) = found.build(**{s: SMALL[s] for s in found.spec.symbols})
     changed = torch.cat((x[:, :1].flip(-1), x[:, 1:]), dim=1)
 
     def mixes() -> bool:
-        return not torch.allclose(module(x)[:, 1:], module(changed)[:, 1:])
+        return not torch.allclose(module(*others, x)[:, 1:], module(*others, changed)[:, 1:])
 
     cores = [part for path, part in module.named_modules() if path.split(".")[-1] == "core"]
     assert mixes() == bool(cores) == (name != "feed_forward")
