@@ -59,14 +59,10 @@ def jobs(only: Sequence[str], dtype: str, sizes: int, seed: int) -> list[Job]:
     for name in only or registry.names():
         spec = registry.spec(name)
         for mode in spec.modes:
-            flags: list[dict[str, bool]] = [{}]
-            if mode in ("forward", "train"):
-                keys = list(spec.options)
-                flags = [
-                    {k: v for k, v in zip(keys, values, strict=True) if v}
-                    for values in itertools.product(*spec.options.values())
-                ]
-            found += [Job(name, mode, f, dtype, sizes, seed) for f in flags]
+            flags = spec.flags(mode)
+            for values in itertools.product(*flags.values()):
+                chosen = {k: v for k, v in zip(flags, values, strict=True) if v}
+                found.append(Job(name, mode, chosen, dtype, sizes, seed))
     return found
 
 

@@ -36,6 +36,20 @@ def _attention(b: int, n: int, d: int, **_: int) -> int:
     return 8 * b * n * d**2 + 4 * b * n**2 * d
 
 
+def _grouped(b: int, n: int, d: int, h: int, g: int, k: int) -> int:
+    return 4 * b * n * d * k * (h + g) + 4 * b * n**2 * h * k
+
+
+def _cross(b: int, n: int, m: int, d: int, h: int) -> int:
+    return 4 * b * (n + m) * d**2 + 4 * b * n * m * d
+
+
+def _latent(b: int, n: int, d: int, h: int, k: int, p: int, q: int, r: int) -> int:
+    """The paper's, and the p channels of zeros beside the values."""
+    maps = d * q + q * h * (k + p) + d * (r + p) + r * h * 2 * k + h * k * d
+    return 2 * b * n * maps + 2 * b * h * n**2 * (k + p + k) + 2 * b * h * n**2 * p
+
+
 def _window(b: int, n: int, d: int, h: int, w: int, sides: int) -> int:
     return 8 * b * n * d**2 + 4 * b * d * _blocks(n, w) * (1 + sides) * w
 
@@ -57,6 +71,11 @@ FORMULAS: list[tuple[str, dict[str, bool], Callable[..., int]]] = [
     ("full_attention", {"causal": True}, _attention),
     ("flash_attention", {"causal": False}, _attention),
     ("flash_attention", {"causal": True}, _attention),
+    ("gqa_attention", {"causal": False}, _grouped),
+    ("gqa_attention", {"causal": True}, _grouped),
+    ("cross_attention", {}, _cross),
+    ("latent_attention", {"causal": False}, _latent),
+    ("latent_attention", {"causal": True}, _latent),
     ("sliding_window", {"causal": False}, lambda **s: _window(**s, sides=2)),
     ("sliding_window", {"causal": True}, lambda **s: _window(**s, sides=1)),
     (
@@ -85,8 +104,40 @@ def test_every_architecture_has_a_formula() -> None:
 @pytest.mark.parametrize(
     "sizes",
     [
-        {"b": 2, "n": 13, "d": 12, "h": 3, "f": 7, "L": 2, "w": 5, "c": 4, "R": 2, "r": 3},
-        {"b": 3, "n": 24, "d": 10, "h": 2, "f": 9, "L": 3, "w": 6, "c": 8, "R": 3, "r": 2},
+        {
+            "b": 2,
+            "n": 13,
+            "d": 12,
+            "h": 3,
+            "f": 7,
+            "L": 2,
+            "w": 5,
+            "c": 4,
+            "R": 2,
+            "r": 3,
+            "g": 1,
+            "k": 5,
+            "m": 9,
+            "p": 2,
+            "q": 11,
+        },
+        {
+            "b": 3,
+            "n": 24,
+            "d": 12,
+            "h": 4,
+            "f": 9,
+            "L": 3,
+            "w": 6,
+            "c": 8,
+            "R": 3,
+            "r": 2,
+            "g": 2,
+            "k": 7,
+            "m": 31,
+            "p": 4,
+            "q": 6,
+        },
     ],
     ids=["odd", "even"],
 )
@@ -98,7 +149,7 @@ def test_matrix_flop(
 
 
 def _backward_flop(module: nn.Module, inputs: tuple[torch.Tensor, ...]) -> int:
-    y = module(inputs[0].requires_grad_())
+    y = module(*(x.requires_grad_() for x in inputs))
     with FlopCounterMode(display=False) as counter:
         y.backward(torch.empty_like(y))
     return int(counter.get_total_flops())
@@ -158,6 +209,12 @@ def test_hashed_attention_is_the_published_layer_and_its_output_projection() -> 
         ("lstm", 2_101_248),
         ("full_attention", 4 * 512**2),
         ("flash_attention", 4 * 512**2),
+        ("cross_attention", 4 * 512**2),
+        (
+            "latent_attention",
+            384 * (512 + 16 * 96 + 1) + 128 * (512 + 2048 + 1) + 512 * (32 + 1024),
+        ),
+        ("gqa_attention", 2 * 512**2 + 2 * 512 * 2 * 64),
         ("sliding_window", 4 * 512**2),
         ("linear_attention", 4 * 512**2),
         ("lsh_attention", 3 * 512**2),
@@ -188,12 +245,13 @@ class _Largest(TorchDispatchMode):
 
 def _largest(name: str, n: int, train: bool, option: dict[str, bool]) -> int:
     sizes = {"b": 2, "n": n, "d": 6, "h": 3, "f": 8, "L": 1, "w": 6, "c": 4, "R": 2, "r": 3}
+    sizes |= {"g": 1, "k": 2, "m": n, "p": 2, "q": 3}
     module, inputs = registry.load(name).build(
         **{s: sizes[s] for s in registry.spec(name).symbols}, **option
     )
-    x = inputs[0].requires_grad_(train)
+    inputs[0].requires_grad_(train)
     with torch.set_grad_enabled(train), _Largest() as largest:
-        y = module(x)
+        y = module(*inputs)
         if train:
             y.backward(torch.ones_like(y))
     return int(largest.nbytes)

@@ -13,17 +13,23 @@ from torch import nn
 from costlab.arch import registry
 from costlab.errors import SizeError, UnknownNameError
 
-SMALL = {"b": 2, "n": 7, "d": 6, "h": 3, "f": 5, "L": 2, "w": 3, "c": 2, "R": 2, "r": 2}
+SMALL = {
+    "b": 2, "n": 7, "d": 6, "h": 3, "g": 1, "k": 5, "m": 4, "f": 5, "L": 2, "w": 3, "c": 2,
+    "R": 2, "r": 2, "p": 3, "q": 4,
+}  # fmt: skip
 QUANTITIES = {"flop", "peak_bytes", "saved_bytes", "state_bytes", "steps", "parameters"}
 
 
 def test_names_are_the_architectures() -> None:
     assert registry.names() == tuple(sorted(registry.names()))
     for name in (
+        "cross_attention",
         "feed_forward",
         "flash_attention",
         "full_attention",
+        "gqa_attention",
         "gru",
+        "latent_attention",
         "linear_attention",
         "linformer",
         "lsh_attention",
@@ -77,7 +83,10 @@ def test_factories_take_the_symbols_and_the_documented_defaults(name: str) -> No
         if factory is None:
             continue
         parameters = inspect.signature(factory).parameters
-        options = set(found.spec.options) if factory is found.build else set()
+        if factory is found.build:
+            options = set(found.spec.options)
+        else:
+            options = set(found.spec.decode_options) if factory is found.build_decode else set()
         assert set(parameters) == set(found.spec.symbols) | options
         for symbol in found.spec.symbols:
             default = parameters[symbol].default
@@ -91,11 +100,11 @@ def test_factories_take_the_symbols_and_the_documented_defaults(name: str) -> No
 def test_the_parts_named_core_and_nothing_else_mix_positions(name: str) -> None:
     torch.manual_seed(0)
     found = registry.load(name)
-    module, (x,) = found.build(**{s: SMALL[s] for s in found.spec.symbols})
+    module, (*others, x) = found.build(**{s: SMALL[s] for s in found.spec.symbols})
     changed = torch.cat((x[:, :1].flip(-1), x[:, 1:]), dim=1)
 
     def mixes() -> bool:
-        return not torch.allclose(module(x)[:, 1:], module(changed)[:, 1:])
+        return not torch.allclose(module(*others, x)[:, 1:], module(*others, changed)[:, 1:])
 
     cores = [part for path, part in module.named_modules() if path.split(".")[-1] == "core"]
     assert mixes() == bool(cores) == (name != "feed_forward")
@@ -121,8 +130,19 @@ def test_sizes_that_are_not_positive_integers_are_refused(name: str, wrong: obje
             found.build(**sizes)
 
 
-@pytest.mark.parametrize("name", [n for n in registry.names() if "h" in registry.spec(n).symbols])
+def _splits_the_width(name: str) -> bool:
+    symbols = registry.spec(name).symbols
+    return "h" in symbols and "k" not in symbols
+
+
+@pytest.mark.parametrize("name", [n for n in registry.names() if _splits_the_width(n)])
 def test_heads_must_divide_the_width(name: str) -> None:
     found = registry.load(name)
     with pytest.raises(SizeError, match="d=7, h=3"):
         found.build(**({s: SMALL[s] for s in found.spec.symbols} | {"d": 7}))
+
+
+def test_groups_must_divide_the_heads() -> None:
+    sizes = {"b": 2, "n": 7, "d": 6, "h": 8, "g": 3, "k": 2}
+    with pytest.raises(SizeError, match=r"h=8, g=3; allowed: h = 6, 9"):
+        registry.load("gqa_attention").build(**sizes)
