@@ -86,6 +86,13 @@ FORMULAS: list[tuple[str, dict[str, bool], Callable[..., int]]] = [
     ("linear_attention", {"causal": True}, _chunks),
     ("lsh_attention", {"causal": False}, _hashed),
     ("lsh_attention", {"causal": True}, _hashed),
+    (
+        "longformer",
+        {},
+        lambda b, n, d, h, w, G: (
+            12 * b * n * d**2 + 2 * b * G * d**2 + 4 * b * d * (_blocks(n, w) * (3 * w + G) + n * G)
+        ),
+    ),
     ("linformer", {}, lambda b, n, d, h, r: 8 * b * n * d**2 + 8 * b * n * r * d),
     ("feed_forward", {}, lambda b, n, d, f: 4 * b * n * d * f),
     (
@@ -104,6 +111,7 @@ def test_every_architecture_has_a_formula() -> None:
 @pytest.mark.parametrize(
     "sizes",
     [
+<<<<<<< HEAD
         {
             "b": 2,
             "n": 13,
@@ -138,6 +146,10 @@ def test_every_architecture_has_a_formula() -> None:
             "p": 4,
             "q": 6,
         },
+=======
+        {"b": 2, "n": 13, "d": 12, "h": 3, "f": 7, "L": 2, "w": 5, "c": 4, "R": 2, "r": 3, "G": 2},
+        {"b": 3, "n": 24, "d": 10, "h": 2, "f": 9, "L": 3, "w": 6, "c": 8, "R": 3, "r": 2, "G": 3},
+>>>>>>> 5f2706e5a069fce96e98129663578c3f19e417a7
     ],
     ids=["odd", "even"],
 )
@@ -218,6 +230,7 @@ def test_hashed_attention_is_the_published_layer_and_its_output_projection() -> 
         ("sliding_window", 4 * 512**2),
         ("linear_attention", 4 * 512**2),
         ("lsh_attention", 3 * 512**2),
+        ("longformer", 7 * 512**2),
         ("linformer", 4 * 512**2 + 2 * 1024 * 256),
         ("feed_forward", 8 * 512**2),
         ("transformer_block", 12 * 512**2 + 4 * 512),
@@ -244,8 +257,12 @@ class _Largest(TorchDispatchMode):
 
 
 def _largest(name: str, n: int, train: bool, option: dict[str, bool]) -> int:
+<<<<<<< HEAD
     sizes = {"b": 2, "n": n, "d": 6, "h": 3, "f": 8, "L": 1, "w": 6, "c": 4, "R": 2, "r": 3}
     sizes |= {"g": 1, "k": 2, "m": n, "p": 2, "q": 3}
+=======
+    sizes = {"b": 2, "n": n, "d": 6, "h": 3, "f": 8, "L": 1, "w": 6, "c": 4, "R": 2, "r": 3, "G": 2}
+>>>>>>> 5f2706e5a069fce96e98129663578c3f19e417a7
     module, inputs = registry.load(name).build(
         **{s: sizes[s] for s in registry.spec(name).symbols}, **option
     )

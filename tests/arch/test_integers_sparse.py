@@ -34,6 +34,10 @@ class Row:
 ROWS = (
     Row("linformer", {"b": 1, "n": 4096, "d": 768, "h": 12, "r": 256}, 25_769_803_776,
         "linformer 0.2.3, LinformerSelfAttention, torch's counter on meta"),
+    Row("longformer", {"b": 1, "n": 4096, "d": 768, "h": 12, "w": 256, "G": 1}, 35_057_172_480,
+        "transformers 5.24, LongformerSelfAttention on the CPU, whose chunks of 2w overlap by w",
+        # Our output projection; blocks of w see 3w keys: 12nwd in place of 14nwd - 8w**2d.
+        more=2 * 4096 * 768**2 - 2 * 4096 * 256 * 768 + 8 * 256**2 * 768),
 )
 # fmt: on
 

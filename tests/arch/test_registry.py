@@ -15,7 +15,7 @@ from costlab.errors import SizeError, UnknownNameError
 
 SMALL = {
     "b": 2, "n": 7, "d": 6, "h": 3, "g": 1, "k": 5, "m": 4, "f": 5, "L": 2, "w": 3, "c": 2,
-    "R": 2, "r": 2, "p": 3, "q": 4,
+    "R": 2, "r": 2, "p": 3, "q": 4, "G": 1,
 }  # fmt: skip
 QUANTITIES = {"flop", "peak_bytes", "saved_bytes", "state_bytes", "steps", "parameters"}
 
@@ -32,6 +32,7 @@ def test_names_are_the_architectures() -> None:
         "latent_attention",
         "linear_attention",
         "linformer",
+        "longformer",
         "lsh_attention",
         "lstm",
         "rnn",
