@@ -86,6 +86,8 @@ ENTRIES = (
     Entry("full_attention", _attention, lambda d: 4 * d**2, square=True),
     Entry("gru", lambda b, n, d: 12 * b * n * d**2, _affine(3)),
     Entry("linear_attention", _linear, lambda d: 4 * d**2),
+    Entry("linformer", lambda b, n, d, r: 8 * b * n * d**2 + 8 * b * n * r * d,
+          lambda n, d, r: 4 * d**2 + 2 * n * r),
     Entry("lsh_attention", _hashed, lambda d: 3 * d**2),
     Entry("lstm", lambda b, n, d: 16 * b * n * d**2, _affine(4)),
     Entry("rnn", lambda b, n, d: 4 * b * n * d**2, _affine(1)),

@@ -16,6 +16,7 @@ from costlab.i18n import _
 from costlab.prediction.api import predict
 from costlab.prediction.grid import METRICS as PREDICTABLE
 from costlab.prediction.record import Prediction
+from costlab_gui.model.curves import Curve
 from costlab_gui.model.session import Session, Setting
 from costlab_gui.model.workspace import NotDerived, Workspace
 
@@ -70,9 +71,16 @@ def panel(
     stored: dict[str, list[Mapping[str, Any]]] = {}
     for one in measured:
         stored.setdefault(one["architecture"], []).append(one)
+    known = metric in PREDICTABLE
+    curves, compared = (
+        workspace.curves.of(session, setting, workspace, metric, points)
+        if known and setting is not None
+        else {}
+        for setting in (session.setting, session.reference)
+    )
     for target in session.shown:
         try:
-            series.append(_predicted(session, session.setting, workspace, target, metric, points))
+            series.append(_predicted(session, workspace, target, metric, curves))
         except NotDerived as missing:
             waiting.append(missing)
             problems[target] = str(missing.message)
@@ -80,9 +88,7 @@ def panel(
             problems[target] = str(error)
         if session.reference is not None:
             try:
-                series.append(
-                    _predicted(session, session.reference, workspace, target, metric, points, True)
-                )
+                series.append(_predicted(session, workspace, target, metric, compared, True))
             except CostLabError as error:
                 problems.setdefault(target, _("B: {error}").format(error=error))
         series += _measured(session, workspace, target, metric, stored.get(target, ()))
@@ -148,16 +154,15 @@ def _known(derivation: Derivation, sizes: Mapping[str, int]) -> dict[str, int]:
 
 def _predicted(
     session: Session,
-    setting: Setting,
     workspace: Workspace,
     target: str,
     metric: str,
-    points: int,
+    curves: Mapping[str, Curve | CostLabError],
     faint: bool = False,
 ) -> Series:
     if metric not in PREDICTABLE:
         raise InputError(_("energy is measured, not predicted yet"))
-    found = workspace.curves.of(session, setting, workspace, metric, points)[target]
+    found = curves[target]
     if isinstance(found, CostLabError):
         raise found
     x, values = found.x, found.values[metric]

@@ -1,0 +1,1 @@
+"""Plans: models, precision and parallelism to memory, arithmetic and time. No torch."""
