@@ -29,6 +29,7 @@ from costlab.cli import (
     profile,
     report,
     runs,
+    structure,
 )
 from costlab.cli.common import Parser
 from costlab.cli.parent import cancel_when_stdin_ends
@@ -38,6 +39,7 @@ from costlab.i18n import _
 COMMANDS = (
     demo,
     list,
+    structure,
     derive,
     diff,
     predict,
