@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from costlab import __version__
 from costlab.cli import (
     calibrate,
+    claims,
     compare,
     crossover,
     demo,
@@ -40,6 +41,7 @@ COMMANDS = (
     demo,
     list,
     structure,
+    claims,
     derive,
     diff,
     predict,
