@@ -100,7 +100,9 @@ def _check(job: Job) -> tuple[list[Row], list[str]]:
                 f"{job.title}: {claim['scope']} {claim['quantity']} {claim['order']} "
                 f"({claim['source']}): derived {entry['derived_order']}, {verdict}"
             )
-            if not entry["agrees"]:
+            if claim["differs"]:
+                claims[-1] += f", explained: {claim['differs']}"
+            if entry["agrees"] == bool(claim["differs"]):
                 rows[0].misses.append(claims[-1])
     return rows, claims
 
@@ -297,7 +299,12 @@ def _summary(rows: Sequence[Row], claims: Sequence[str]) -> str:
             f"{', '.join(verdicts)} | `{items[0].core or items[0].order.split(' (')[0]}` |"
         )
     agreeing = sum(c.endswith("agrees") for c in claims)
-    lines += ["", f"{agreeing} of {len(claims)} claims of the papers agree with the derived order."]
+    explained = sum(", explained: " in c for c in claims)
+    lines += [
+        "",
+        f"{agreeing} of {len(claims)} claims of the papers agree with the derived order"
+        + (f", {explained} differ for a reason that the entry gives." if explained else "."),
+    ]
     return "\n".join(lines)
 
 

@@ -17,6 +17,7 @@ class Claim:
 
     ``quantity`` is a cost quantity ("flop", "peak_bytes", "saved_bytes", "state_bytes", "steps");
     ``scope`` is "layer" or "core"; ``variables`` are the symbols the claim is about (empty: all).
+    ``differs`` is one sentence that says why the derived order is another one (empty: it agrees).
     """
 
     quantity: str
@@ -26,6 +27,7 @@ class Claim:
     variables: tuple[str, ...] = ()
     conditions: tuple[str, ...] = ()
     mode: str = "forward"
+    differs: str = ""
 
 
 @dataclass(frozen=True, slots=True)
