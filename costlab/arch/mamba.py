@@ -128,7 +128,7 @@ def naive(module: Mamba, u: Tensor) -> Tensor:
     core, inner, gate = module.core, module.inner(u), module.gate(u)
     state, rows = u.new_zeros(u.shape[0], *core.log_rate.shape), []
     for t in range(u.shape[1]):
-        x = core.conv.bias
+        x: Tensor = core.conv.bias
         for tap in range(min(t + 1, _TAPS)):
             x = x + core.conv.weight[:, 0, _TAPS - 1 - tap] * inner[:, t - tap]
         x = x * torch.sigmoid(x)

@@ -64,7 +64,7 @@ class SSDCore(nn.Module):
         self, u: Tensor, dt: Tensor, state: State | None = None, keep_state: bool = False
     ) -> tuple[Tensor, State | None]:
         mixed, inputs = self.conv(u, None if state is None else state[0])
-        x, b, c = F.silu(mixed).split((self.width, self.s, self.s), dim=-1)
+        x, b, c = torch.split(F.silu(mixed), [self.width, self.s, self.s], dim=-1)
         x = torch.unflatten(x, -1, (self.h, self.width // self.h))
         decay = dt * -self.log_rate.exp()
         if state is None:
@@ -148,7 +148,7 @@ def naive(module: Mamba2, u: Tensor) -> Tensor:
     dt = torch.log1p(torch.exp(module.dt(u) + module.step_bias))
     state, rows = u.new_zeros(u.shape[0], core.h, core.s, 2 * d // core.h), []
     for t in range(u.shape[1]):
-        mixed = core.conv.bias
+        mixed: Tensor = core.conv.bias
         for tap in range(min(t + 1, _TAPS)):
             mixed = mixed + core.conv.weight[:, 0, _TAPS - 1 - tap] * inner[:, t - tap]
         mixed = mixed * torch.sigmoid(mixed)
