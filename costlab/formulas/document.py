@@ -147,6 +147,7 @@ def claim_document(
             "variables": list(claim.variables),
             "conditions": list(claim.conditions),
             "source": claim.source,
+            "differs": claim.differs,
         },
         "derived_order": None,
         "agrees": None,

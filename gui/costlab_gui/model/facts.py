@@ -121,6 +121,7 @@ def _verdict(entry: Mapping[str, Any]) -> Verdict:
             derived=derived, claimed=claimed
         )
         text += _(" Derived: {derived}.").format(derived=derived)
+        text += f" {claim['differs']}" if claim["differs"] else ""
     return Verdict(agrees, short, text, claim["scope"])
 
 
