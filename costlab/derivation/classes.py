@@ -70,7 +70,7 @@ def size_models(
     kept_below = tuple(pair for pair in below if pair != (block, "n"))
     even = SizeModel(tuple(symbols), (*divides, (block, "n")), below=kept_below)
     uneven = SizeModel(
-        tuple(symbols), tuple(divides), counted=((block, "n"),), below=((block, "n"),)
+        tuple(symbols), tuple(divides), counted=((block, "n"),), below=((block, "n"), *kept_below)
     )
     return (even, uneven)
 

