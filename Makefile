@@ -59,6 +59,7 @@ verify bench accuracy exponents measuring kills validate: $(VENV)/.installed-dev
 
 formulas: $(VENV)/.installed-dev
 	$(BIN)/python -m costlab.derivation.regenerate
+	$(BIN)/python -m costlab.derivation.structure
 
 clean:
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from costlab import __version__
 from costlab.cli import (
     calibrate,
+    claims,
     compare,
     crossover,
     demo,
@@ -29,6 +30,7 @@ from costlab.cli import (
     profile,
     report,
     runs,
+    structure,
 )
 from costlab.cli.common import Parser
 from costlab.cli.parent import cancel_when_stdin_ends
@@ -38,6 +40,8 @@ from costlab.i18n import _
 COMMANDS = (
     demo,
     list,
+    structure,
+    claims,
     derive,
     diff,
     predict,
