@@ -55,8 +55,7 @@ class Run:
 @cache
 def _rows() -> list[dict[str, str]]:
     path = files("costlab_profiles") / "reference" / "training_throughput.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
 
 
 def runs() -> list[Run]:
