@@ -67,7 +67,6 @@ def timed(function: Callable[..., Any], spent: list[float]) -> Callable[..., Any
 
 def measure(ticks: int, points: int) -> Shares:
     """Drag the width for ``ticks`` steps with ``points`` measured points on the plots."""
-    import pyqtgraph
     from PySide6.QtWidgets import QApplication, QHBoxLayout, QWidget
 
     from costlab_gui.hub import Hub
@@ -75,6 +74,7 @@ def measure(ticks: int, points: int) -> Shares:
     from costlab_gui.model.session import Session, Setting
     from costlab_gui.model.workspace import Workspace
     from costlab_gui.pages import curves_page
+    from costlab_gui.plot.canvas import Canvas
     from costlab_gui.plot.figure_view import FigureView
     from costlab_gui.theme.apply import apply
     from costlab_gui.theme.tokens import DARK
@@ -86,7 +86,7 @@ def measure(ticks: int, points: int) -> Shares:
     module: Any = curves_page
     page_type: Any = curves_page.CurvesPage
     view_type: Any = FigureView
-    graphics: Any = pyqtgraph.GraphicsView
+    graphics: Any = Canvas
     app = QApplication.instance() or QApplication(["costlab"])
     assert isinstance(app, QApplication)
     apply(app, DARK)

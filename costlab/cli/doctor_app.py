@@ -12,7 +12,6 @@ from costlab.i18n import _
 
 _PACKAGES = (
     ("Qt", "PySide6-Essentials", "PySide6"),
-    ("pyqtgraph", "pyqtgraph", "pyqtgraph"),
     ("ziamath", "ziamath", "ziamath"),
 )
 _EXTRA = "pip install 'costlab[gui]'"

@@ -9,7 +9,7 @@ from costlab import __version__
 from costlab.i18n import _
 from costlab.units import CONVENTION
 
-_PACKAGES = ("torch", "numpy", "PySide6-Essentials", "pyqtgraph", "ziamath")
+_PACKAGES = ("torch", "numpy", "PySide6-Essentials", "ziamath")
 
 
 def about_text() -> str:

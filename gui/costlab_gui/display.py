@@ -9,7 +9,7 @@ from costlab.devices.desktop import Desktop, desktop
 from costlab.devices.packages import allowed, installed, within
 from costlab.i18n import _
 
-_MODULES = ("PySide6", "pyqtgraph", "ziamath")
+_MODULES = ("PySide6", "ziamath")
 _QT = "PySide6-Essentials"
 
 

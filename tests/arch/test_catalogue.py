@@ -32,6 +32,11 @@ CASES = [
     for option in _options(entry.name)
 ]
 DECODING = [entry for entry in ENTRIES if "decode" in registry.spec(entry.name).modes]
+STEPS = [
+    pytest.param(entry, option, id="-".join([entry.name, *option]))
+    for entry in DECODING
+    for option in ({}, *({flag: True} for flag in registry.spec(entry.name).decode_options))
+]
 CAUSAL = [e for e in ENTRIES if e in DECODING or "causal" in registry.spec(e.name).options]
 
 
@@ -146,13 +151,13 @@ def test_causal_output_ignores_later_positions(entry: Entry) -> None:
 DECODE_SIZES = {**SIZES[0], "n": 13, "w": 4, "c": 3}
 
 
-@pytest.mark.parametrize("entry", DECODING, ids=lambda entry: entry.name)
-def test_prefill_and_steps_equal_the_causal_whole(entry: Entry) -> None:
+@pytest.mark.parametrize(("entry", "option"), STEPS)
+def test_prefill_and_steps_equal_the_causal_whole(entry: Entry, option: dict[str, bool]) -> None:
     found = registry.load(entry.name)
     assert found.build_prefill is not None
     assert found.build_decode is not None
     given = sizes_of(entry, DECODE_SIZES)
-    step, _, _ = found.build_decode(**given)
+    step, _, _ = found.build_decode(**given, **option)
     module: Any = step.__self__.double()  # type: ignore[attr-defined]
     x, *rest = (_double(value) for value in found.build_prefill(**given)[1])
     with torch.no_grad():
@@ -165,15 +170,17 @@ def test_prefill_and_steps_equal_the_causal_whole(entry: Entry) -> None:
                 torch.testing.assert_close(y, whole[:, t : t + 1], rtol=0, atol=1e-12)
 
 
-@pytest.mark.parametrize("entry", DECODING, ids=lambda entry: entry.name)
-def test_decode_starts_from_the_state_that_prefill_leaves(entry: Entry) -> None:
+@pytest.mark.parametrize(("entry", "option"), STEPS)
+def test_decode_starts_from_the_state_that_prefill_leaves(
+    entry: Entry, option: dict[str, bool]
+) -> None:
     found = registry.load(entry.name)
     assert found.build_prefill is not None
     assert found.build_decode is not None
     for n in (1, 3, 4, 9):
         given = sizes_of(entry, {**DECODE_SIZES, "n": n})
         prefill, inputs = found.build_prefill(**given)
-        step, new, state = found.build_decode(**given)
+        step, new, state = found.build_decode(**given, **option)
         y, left = prefill(*inputs)
         assert y.shape[:2] == (given["b"], given["n"])
         assert _forms(left) == _forms(state)

@@ -6,8 +6,20 @@ import pytest
 import torch
 from torch import nn
 from torch.utils.flop_counter import FlopCounterMode
+from transformers.models.deepseek_v3.configuration_deepseek_v3 import DeepseekV3Config
+from transformers.models.deepseek_v3.modeling_deepseek_v3 import DeepseekV3Attention
+from transformers.models.llama.configuration_llama import LlamaConfig
+from transformers.models.llama.modeling_llama import LlamaAttention
 
-from costlab.arch import full_attention, lsh_attention, registry, transformer_block
+from costlab.arch import (
+    cross_attention,
+    full_attention,
+    gqa_attention,
+    latent_attention,
+    lsh_attention,
+    registry,
+    transformer_block,
+)
 
 Sizes = dict[str, int]
 
@@ -55,6 +67,13 @@ def test_recurrences_of_width_512(name: str, at_1024: int) -> None:
     assert forward * 128 == at_1024
     maps = {"rnn": 1, "rnn_cell_loop": 1, "gru": 3, "lstm": 4}[name]
     assert _backward_flop(module, inputs) == 2 * forward - 2 * maps * 512**2
+
+
+@pytest.mark.parametrize(("g", "flop"), [(8, 618_475_290_624), (1, 558_345_748_480)])
+def test_grouped_heads_of_width_4096_at_4096(g: int, flop: int) -> None:
+    """32 query heads of size 128; counted by hand: 2 b n d (2 h k + 2 g k) + 4 b n**2 h k."""
+    sizes = {"b": 1, "n": 4096, "d": 4096, "h": 32, "g": g, "k": 128}
+    assert _forward_flop(*_meta("gqa_attention", sizes)) == flop
 
 
 def test_twelve_blocks_are_bert_base() -> None:
@@ -120,3 +139,67 @@ def test_block_equals_nn_transformer_encoder_layer() -> None:
         theirs.linear2.weight.copy_(block.feed_forward.down.weight)
     x = torch.randn(2, 7, 6, dtype=torch.float64)
     torch.testing.assert_close(module(x), theirs(x), rtol=0, atol=1e-12)
+
+
+def test_grouped_attention_equals_transformers_llama_without_rotation() -> None:
+    module = gqa_attention.GQAAttention(gqa_attention.Config(12, 6, 2, 4, causal=True)).double()
+    config = LlamaConfig(
+        hidden_size=12, num_attention_heads=6, num_key_value_heads=2, head_dim=4, dtype="float64"
+    )
+    config._attn_implementation = "sdpa"
+    theirs = LlamaAttention(config, layer_idx=0).double()
+    with torch.no_grad():
+        for ours in "qkvo":
+            getattr(theirs, f"{ours}_proj").weight.copy_(getattr(module, ours).weight)
+    x = torch.randn(3, 7, 12, dtype=torch.float64)
+    still = torch.ones(3, 7, 4, dtype=torch.float64), torch.zeros(3, 7, 4, dtype=torch.float64)
+    expected = theirs(x, position_embeddings=still, attention_mask=None)[0]
+    torch.testing.assert_close(module(x), expected, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("h", "g"), [(6, 6), (6, 2), (6, 1)])
+def test_groups_are_repeated_heads_and_the_folded_step_equals_them(h: int, g: int) -> None:
+    module = gqa_attention.GQAAttention(gqa_attention.Config(10, h, g, 4, causal=True)).double()
+    q, k, v = module.project(torch.randn(3, 5, 10, dtype=torch.float64))
+    k_all, v_all = k.repeat_interleave(h // g, 1), v.repeat_interleave(h // g, 1)
+    plain = nn.functional.scaled_dot_product_attention(q, k_all, v_all, is_causal=True)
+    torch.testing.assert_close(module.core(q, k, v), plain, rtol=0, atol=1e-12)
+    step = module.core(q[:, :, -1:], k, v)
+    torch.testing.assert_close(step, plain[:, :, -1:], rtol=0, atol=1e-12)
+
+
+def test_cross_attention_equals_nn_multihead_attention() -> None:
+    module = cross_attention.CrossAttention(cross_attention.Config(6, 3)).double()
+    theirs = nn.MultiheadAttention(6, 3, bias=False, batch_first=True, dtype=torch.float64)
+    with torch.no_grad():
+        weights = [getattr(module, name).weight for name in "qkv"]
+        theirs.in_proj_weight.copy_(torch.cat(weights))
+        theirs.out_proj.weight.copy_(module.o.weight)
+    x, source = (torch.randn(2, n, 6, dtype=torch.float64) for n in (5, 11))
+    expected = theirs(x, source, source, need_weights=False)[0]
+    torch.testing.assert_close(module(x, source), expected, rtol=0, atol=1e-12)
+
+
+def test_latent_attention_equals_transformers_deepseek_v3_without_rotation() -> None:
+    ours = latent_attention.Config(10, 3, 4, 2, 5, 7, causal=True)
+    module = latent_attention.LatentAttention(ours).double()
+    config = DeepseekV3Config(
+        hidden_size=10, num_attention_heads=3, num_key_value_heads=3, q_lora_rank=5,
+        kv_lora_rank=7, qk_nope_head_dim=4, qk_rope_head_dim=2, v_head_dim=4,
+    )  # fmt: skip
+    config._attn_implementation = "sdpa"
+    theirs = DeepseekV3Attention(config, layer_idx=0).double()
+    names = {
+        "q_down": "q_a_proj", "q_up": "q_b_proj", "o": "o_proj", "kv_down": "kv_a_proj_with_mqa",
+        "kv_up": "kv_b_proj",
+    }  # fmt: skip
+    with torch.no_grad():
+        for name, other in names.items():
+            getattr(theirs, other).weight.copy_(getattr(module, name).weight)
+    # Theirs norm in float32 whatever the input is.
+    setattr(theirs, "q_a_layernorm", module.q_norm)  # noqa: B010
+    setattr(theirs, "kv_a_layernorm", module.kv_norm)  # noqa: B010
+    x = torch.randn(2, 9, 10, dtype=torch.float64)
+    still = torch.ones(2, 9, 2, dtype=torch.float64), torch.zeros(2, 9, 2, dtype=torch.float64)
+    expected = theirs(x, position_embeddings=still, attention_mask=None)[0]
+    torch.testing.assert_close(module(x), expected, rtol=0, atol=1e-12)

@@ -66,7 +66,10 @@ def test_factories_take_the_symbols_and_the_documented_defaults(name: str) -> No
         if factory is None:
             continue
         parameters = inspect.signature(factory).parameters
-        options = set(found.spec.options) if factory is found.build else set()
+        if factory is found.build:
+            options = set(found.spec.options)
+        else:
+            options = set(found.spec.decode_options) if factory is found.build_decode else set()
         assert set(parameters) == set(found.spec.symbols) | options
         for symbol in found.spec.symbols:
             default = parameters[symbol].default

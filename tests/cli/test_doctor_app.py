@@ -13,7 +13,7 @@ from costlab.devices.desktop import Desktop, Library, desktop
 from costlab.devices.packages import allowed, within
 from costlab_gui.display import missing
 
-GOOD = {"PySide6-Essentials": "6.11.3", "pyqtgraph": "0.14.0", "ziamath": "0.13"}
+GOOD = {"PySide6-Essentials": "6.11.3", "ziamath": "0.13"}
 CURSOR, EGL = Library("libxcb-cursor.so.0", "libxcb-cursor0"), Library("libEGL.so.1", "libegl1")
 HERE = Desktop("DISPLAY=:0")
 
@@ -35,7 +35,6 @@ def test_all_is_there() -> None:
     [
         (HERE, {"PySide6_Essentials": None}, "Qt", "WARN", "pip install 'costlab[gui]'"),
         (HERE, {"PySide6_Essentials": "6.12.0"}, "Qt", "FAIL", "PySide6-Essentials"),
-        (HERE, {"pyqtgraph": "0.15.1"}, "pyqtgraph", "FAIL", "<0.15"),
         (HERE, {"ziamath": None}, "ziamath", "WARN", "costlab[gui]"),
         (Desktop(None), {}, "display", "WARN", "costlab monitor --record FILE"),
         (Desktop(":0", (CURSOR,)), {}, "Qt's libraries", "FAIL", "apt install libxcb-cursor0"),

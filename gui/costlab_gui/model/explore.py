@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costlab.errors import CostLabError, InputError, SizeError
 from costlab.figures.build import size_axis
 from costlab.figures.spec import LINEAR, LOG, MEASURED, PREDICTED, Axis, FigureSpec, Mark, Series
+from costlab.formulas.identity import cached_by_identity
 from costlab.formulas.record import Derivation
 from costlab.i18n import _
 from costlab.prediction.api import predict
@@ -173,17 +175,28 @@ def _predicted(
         raise SizeError(
             _("no formula between these sizes"), given=f"{session.over}={session.low}.."
         )
-    whole = metric == "time" and bool(np.isfinite(values.high[good]).all())
+    everywhere = bool(good.all())
+
+    def kept(numbers: NDArray[np.float64]) -> tuple[float, ...]:
+        return tuple((numbers if everywhere else numbers[good]).tolist())
+
+    banded = metric == "time" and not faint and bool(np.isfinite(values.high[good]).all())
     return Series(
         name=workspace.title(target) + (_(" (B)") if faint else ""),
-        x=tuple(x[good].tolist()),
-        y=tuple(values.value[good].tolist()),
+        x=_numbers(x) if everywhere else kept(x),
+        y=kept(values.value),
         kind=PREDICTED,
         colour=session.colour(target),
-        low=tuple(values.low[good].tolist()) if whole and not faint else (),
-        high=tuple(values.high[good].tolist()) if whole and not faint else (),
+        low=kept(values.low) if banded else (),
+        high=kept(values.high) if banded else (),
         faint=faint,
     )
+
+
+@cached_by_identity(256)
+def _numbers(array: NDArray[np.float64]) -> tuple[float, ...]:
+    """The numbers of the sizes of an axis, which many curves and frames share."""
+    return tuple(array.tolist())
 
 
 _FIELDS: Mapping[str, str] = {"time": "time_s", "memory": "peak_bytes", "energy": "energy_j"}
