@@ -12,11 +12,13 @@ SMALL, LARGE, TINY = "small", "large", "tiny"
 # Lengths and batches at which a large GPU is busy for between 0.1 and 100 ms.
 _SIZES: Mapping[str, Mapping[str, int]] = {
     SMALL: {"b": 4, "n": 1024, "m": 1024, "d": 1024, "h": 16, "g": 4, "k": 64, "f": 4096, "L": 2,
-            "V": 32768, "w": 128, "c": 64, "R": 2, "r": 5, "s": 16, "e": 8, "t": 2, "G": 16},
+            "V": 32768, "w": 128, "c": 64, "R": 2, "r": 5, "s": 16, "e": 8, "t": 2, "G": 16,
+            "p": 32, "q": 512},
     LARGE: {"b": 4, "n": 4096, "m": 1024, "d": 1024, "h": 16, "g": 4, "k": 64, "f": 4096, "L": 2,
-            "V": 32768, "w": 256, "c": 64, "R": 2, "r": 6, "s": 16, "e": 8, "t": 2, "G": 16},
+            "V": 32768, "w": 256, "c": 64, "R": 2, "r": 6, "s": 16, "e": 8, "t": 2, "G": 16,
+            "p": 32, "q": 512},
     TINY: {"b": 2, "n": 24, "m": 12, "d": 16, "h": 2, "g": 1, "k": 8, "f": 64, "L": 1, "V": 50,
-           "w": 6, "c": 6, "R": 1, "r": 3, "s": 4, "e": 4, "t": 2, "G": 2},
+           "w": 6, "c": 6, "R": 1, "r": 3, "s": 4, "e": 4, "t": 2, "G": 2, "p": 4, "q": 8},
 }  # fmt: skip
 _RECURRENT_SIZES: Mapping[str, Mapping[str, int]] = {
     SMALL: {"b": 32, "n": 512, "d": 512},

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import itertools
+import math
 import multiprocessing
 import random
 import sys
@@ -221,8 +222,6 @@ def _counter(fused: bool) -> Any:
         sdpa_flop_count,
     )
 
-    if not fused:
-        return FlopCounterMode(display=False)
     ops = torch.ops.aten
 
     def forward(q: Any, k: Any, v: Any, *_: Any, out_shape: Any = None, **__: Any) -> int:
@@ -233,6 +232,18 @@ def _counter(fused: bool) -> Any:
     ) -> int:
         return int(sdpa_backward_flop_count(grad, q, k, v))  # type: ignore[no-untyped-call]
 
+    def convolution(
+        grad: Any, x: Any, weight: Any, *args: Any, out_shape: Any = None, **_: Any
+    ) -> int:
+        """Each of the gradients of input and weight is as much work as the convolution."""
+        gradients = sum(args[-1][:2])
+        return gradients * 2 * math.prod(grad) * math.prod(weight[1:])
+
+    if not fused:
+        # torch multiplies the gradient of the weight by the number of groups.
+        return FlopCounterMode(
+            display=False, custom_mapping={ops.convolution_backward: convolution}
+        )
     return FlopCounterMode(
         display=False,
         custom_mapping={

@@ -36,9 +36,11 @@ class ArchitectureSpec:
 
     ``symbols`` are the factory's keyword parameters in order; ``defaults`` the documented values
     of those that may be left out; ``constraints`` texts such as "h divides d", "w <= n",
-    "w divides n" (only where the module itself demands it). ``loops`` names the symbols that are
-    trip counts of a Python or composite loop (n of a recurrence, L of a stack). ``ties`` gives,
-    for a size that may be left out, its usual value in terms of the others ("f": "4*d").
+    "w divides n" (only where the module itself demands it), or "c == 16" (the value that formulas
+    are derived for, of a size that counts the passes of a loop beside another's). ``loops`` names
+    the symbols that are trip counts of a Python or composite loop (n of a recurrence, L of a
+    stack). ``ties`` gives, for a size that may be left out, its usual value in terms of the others
+    ("f": "4*d").
     ``options`` are flags of ``build``, ``decode_options`` of ``build_decode``, default first.
     """
 

@@ -235,14 +235,18 @@ class Builder:
             rows = [[s.stride[i] if s.stride else step for s in row] for row in table]
             contiguous = not table[0][0].stride  # a list of tensors taken as one
             flat: list[int] = [v for row in rows for v in row]  # type: ignore[misc]
-            if contiguous or fitter.matches(step, flat):
-                found.append(step)
-                if isinstance(step, Expr):
-                    self._steps.setdefault(step)
-            else:
-                seen = (e for e in self._steps if len(e.terms) > 3 and fitter.matches(e, flat))
-                known = next(seen, None)
-                found.append(known or self._fit(slot, rows, "a stride", record))  # type: ignore[arg-type]
+            # Of a transposed view or a part of a row, an outer stride spans an inner dimension.
+            spans = (simplest(s * n) for s, n in zip(found, reversed(shape), strict=False))
+            known = (e for e in self._steps if len(e.terms) > 3)
+            chosen = (s for s in (step, *spans, *known) if contiguous or fitter.matches(s, flat))
+            stride = next(chosen, None)
+            if stride is None:
+                stride = self._fit(slot, rows, "a stride", record)  # type: ignore[arg-type]
+            elif stride is step and isinstance(step, Expr):
+                self._steps.setdefault(step)
+            # A view of it may show no dimension that it is a product of.
+            fitter.recognise(stride)
+            found.append(stride)
             step = simplest(found[-1] * shape[i])
         return tuple(reversed(found))
 

@@ -76,6 +76,15 @@ def _global(b: int, n: int, d: int, w: int, G: int) -> int:
     return 12 * b * n * d**2 + 2 * b * G * d**2 + core
 
 
+def _selective(b: int, n: int, d: int, s: int, r: int) -> int:
+    return 2 * b * n * 2 * d * (3 * d + r + 2 * s + r + s + 4)
+
+
+def _dual(b: int, n: int, d: int, h: int, s: int, c: int) -> int:
+    mixer = 2 * b * n * (d * (6 * d + 2 * s + h) + 4 * (2 * d + 2 * s))
+    return mixer + 2 * b * _blocks(n, c) * (c * s + c * 2 * d + 2 * 2 * d * s)
+
+
 def _window(b: int, n: int, d: int, w: int, causal: bool) -> int:
     return 8 * b * n * d**2 + 4 * b * d * _blocks(n, w) * (2 if causal else 3) * w
 
@@ -114,6 +123,9 @@ ENTRIES = (
     Entry("longformer", _global, lambda d: 7 * d**2),
     Entry("lsh_attention", _hashed, lambda d: 3 * d**2),
     Entry("lstm", lambda b, n, d: 16 * b * n * d**2, _affine(4)),
+    Entry("mamba", _selective, lambda d, s, r: 6 * d**2 + 2 * d * (5 + 2 * r + 3 * s + 2)),
+    Entry("mamba2", _dual, lambda d, h, s: (
+        d * (4 * d + 2 * s + h) + 5 * (2 * d + 2 * s) + 3 * h + 2 * d + 2 * d**2)),
     Entry("rnn", lambda b, n, d: 4 * b * n * d**2, _affine(1)),
     Entry("rnn_cell_loop", lambda b, n, d: 4 * b * n * d**2, _affine(1)),
     Entry("sliding_window", _window, lambda d: 4 * d**2),

@@ -38,6 +38,14 @@ ROWS = (
         "transformers 5.24, LongformerSelfAttention on the CPU, whose chunks of 2w overlap by w",
         # Our output projection; blocks of w see 3w keys: 12nwd in place of 14nwd - 8w**2d.
         more=2 * 4096 * 768**2 - 2 * 4096 * 256 * 768 + 8 * 256**2 * 768),
+    Row("mamba", {"b": 1, "n": 512, "d": 768, "s": 16, "r": 48, "c": 16}, 3_856_699_392,
+        "transformers 5.24, MambaMixer on the CPU",
+        # Its convolution is padded at both ends, and cut off.
+        more=-2 * 4 * 3 * 2 * 768),
+    Row("mamba2", {"b": 1, "n": 16384, "d": 1024, "h": 32, "s": 128, "c": 256}, 70_934_593_536,
+        "transformers 5.24, mamba2_chunk_scan on meta", part="core",
+        # C B^T once in place of per head, no product of chunks by chunks; the convolution.
+        more=-31 * 2 * 16384 * 256 * 128 - 2 * 32 * 65**2 * 128 * 64 + 8 * 16384 * 2304),
 )
 # fmt: on
 
@@ -50,3 +58,10 @@ def test_matrix_flop_is_what_was_counted_elsewhere(row: Row) -> None:
         module(*inputs)
     path = f"{type(module).__name__}.{row.part}" if row.part else "Global"
     assert sum(counter.get_flop_counts()[path].values()) == row.flop + row.more, row.source
+
+
+def test_parameters_of_a_mamba_mixer() -> None:
+    """transformers' MambaMixer of width 768 has 3,770,880."""
+    with torch.device("meta"):
+        module, _ = registry.load("mamba").build(b=1, n=1, d=768)
+    assert sum(p.numel() for p in module.parameters()) == 3_770_880

@@ -11,7 +11,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from costlab.arch import longformer
+from costlab.arch import longformer, mamba, mamba2
 
 
 def _copy(theirs: nn.Module, names: Mapping[str, nn.Module]) -> None:
@@ -52,6 +52,47 @@ def test_longformer(first: int) -> None:
         is_global_attn=True,
     )[0]
     _agree(ours(x), there, 1e-6)  # 3e-7
+
+
+def test_mamba() -> None:
+    from transformers import MambaConfig
+    from transformers.models.mamba.modeling_mamba import MambaMixer
+
+    config = MambaConfig(hidden_size=24, state_size=5, time_step_rank=3, num_hidden_layers=1)
+    theirs = MambaMixer(config, 0)
+    ours = mamba.Mamba(mamba.Config(24, 5, 3, 16))
+    core = ours.core
+    _copy(
+        theirs,
+        {"conv1d": core.conv, "x_proj": core.select, "dt_proj": core.dt, "out_proj": ours.o},
+    )
+    with torch.no_grad():
+        theirs.in_proj.weight.copy_(torch.cat((ours.inner.weight, ours.gate.weight)))
+        theirs.A_log.copy_(core.log_rate)
+        theirs.D.copy_(core.skip)
+    x = torch.randn(2, 45, 24)
+    _agree(ours(x), theirs(x), 1e-6)  # 3e-8
+
+
+def test_mamba2() -> None:
+    from transformers import Mamba2Config
+    from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
+
+    config = Mamba2Config(
+        hidden_size=24, num_heads=4, head_dim=12, state_size=10, n_groups=1, chunk_size=8,
+        num_hidden_layers=1,
+    )  # fmt: skip
+    theirs = Mamba2Mixer(config, 0)
+    ours = mamba2.Mamba2(mamba2.Config(24, 4, 10, 16))
+    _copy(theirs, {"conv1d": ours.core.conv, "norm": ours.norm, "out_proj": ours.o})
+    with torch.no_grad():
+        parts = (ours.gate.weight, ours.inner.weight, ours.dt.weight)
+        theirs.in_proj.weight.copy_(torch.cat(parts))
+        theirs.A_log.copy_(ours.core.log_rate)
+        theirs.D.copy_(ours.core.skip)
+        theirs.dt_bias.copy_(ours.step_bias)
+    x = torch.randn(2, 45, 24)
+    _agree(ours(x), theirs(x), 1e-6)  # 2e-7
 
 
 def _agree(ours: Tensor, theirs: Tensor, within: float) -> None:

@@ -48,7 +48,7 @@ def _pieces(derivation: Derivation, draw: np.random.Generator) -> list[tuple[int
     heads, block = int(draw.choice([1, 2, 8])), int(draw.choice([1, 4, 32]))
     known = {
         "b": int(draw.choice([1, 3])), "d": heads * 8 * int(draw.integers(1, 64)), "h": heads,
-        "w": block, "c": block, "R": int(draw.choice([1, 2])), "L": 2, "f": 96,
+        "w": block, "c": block, "R": int(draw.choice([1, 2])), "L": 2, "f": 96, "g": 1, "G": 1,
     }  # fmt: skip
     lengths = np.unique(
         np.concatenate([block * draw.integers(1, 900, 9), draw.integers(1, 5000, 4)])
