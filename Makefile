@@ -56,9 +56,11 @@ gui: $(VENV)/.installed-dev
 
 verify bench accuracy exponents measuring kills validate: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.$@ $(ARGS)
+	@if [ $@ = validate ]; then $(BIN)/python -m benchmarks.step_times $(filter --write,$(ARGS)); fi
 
 formulas: $(VENV)/.installed-dev
 	$(BIN)/python -m costlab.derivation.regenerate
+	$(BIN)/python -m costlab.derivation.structure
 
 clean:
 	rm -rf $(VENV) build dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

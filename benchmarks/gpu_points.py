@@ -9,15 +9,16 @@ from costlab.measurement.point import PointSpec
 from costlab.measurement.timing import TimingPlan
 
 SMALL, LARGE, TINY = "small", "large", "tiny"
-_RECURRENT = frozenset({"rnn", "gru", "lstm"})
-_LOOPS = frozenset({"rnn_cell_loop"})
 # Lengths and batches at which a large GPU is busy for between 0.1 and 100 ms.
 _SIZES: Mapping[str, Mapping[str, int]] = {
-    SMALL: {"b": 4, "n": 1024, "d": 1024, "h": 16, "f": 4096, "w": 128, "c": 64, "R": 2, "r": 5,
-            "L": 2},
-    LARGE: {"b": 4, "n": 4096, "d": 1024, "h": 16, "f": 4096, "w": 256, "c": 64, "R": 2, "r": 6,
-            "L": 2},
-    TINY: {"b": 2, "n": 24, "d": 16, "h": 2, "f": 64, "w": 6, "c": 6, "R": 1, "r": 3, "L": 1},
+    SMALL: {"b": 4, "n": 1024, "m": 1024, "d": 1024, "h": 16, "g": 4, "k": 64, "f": 4096, "L": 2,
+            "V": 32768, "w": 128, "c": 64, "R": 2, "r": 5, "s": 16, "e": 8, "t": 2, "G": 16,
+            "p": 32, "q": 512},
+    LARGE: {"b": 4, "n": 4096, "m": 1024, "d": 1024, "h": 16, "g": 4, "k": 64, "f": 4096, "L": 2,
+            "V": 32768, "w": 256, "c": 64, "R": 2, "r": 6, "s": 16, "e": 8, "t": 2, "G": 16,
+            "p": 32, "q": 512},
+    TINY: {"b": 2, "n": 24, "m": 12, "d": 16, "h": 2, "g": 1, "k": 8, "f": 64, "L": 1, "V": 50,
+           "w": 6, "c": 6, "R": 1, "r": 3, "s": 4, "e": 4, "t": 2, "G": 2, "p": 4, "q": 8},
 }  # fmt: skip
 _RECURRENT_SIZES: Mapping[str, Mapping[str, int]] = {
     SMALL: {"b": 32, "n": 512, "d": 512},
@@ -34,6 +35,7 @@ _ROUNDS = (
 )  # fmt: skip
 _TINY_ROUNDS = (("forward", "float32", TINY), ("train", "float32", TINY))
 _TINY_NAMES = ("full_attention",)
+_TRACED_TINY = ("flash_attention", "full_attention", "lsh_attention", "lstm")
 
 BRIEF = TimingPlan(
     warmup_s=0.3, min_samples=5, min_time_s=0.1, max_time_s=0.6, timer_share=1e-3, cold_samples=3
@@ -45,12 +47,12 @@ TRIAL = TimingPlan(
 
 def sizes_of(architecture: str, size: str) -> dict[str, int]:
     """Sizes of one of the catalogue at "small", "large" or "tiny"."""
+    spec = registry.spec(architecture)
     chosen = dict(_SIZES[size])
-    if architecture in _RECURRENT:
-        chosen |= _RECURRENT_SIZES.get(size, {})
-    if architecture in _LOOPS:
-        chosen |= _LOOP_SIZES.get(size, {})
-    return {name: chosen[name] for name in registry.spec(architecture).symbols if name in chosen}
+    if spec.family == "recurrent":
+        by_steps = _LOOP_SIZES if architecture.endswith("_cell_loop") else _RECURRENT_SIZES
+        chosen |= by_steps.get(size, {})
+    return {name: chosen[name] for name in spec.symbols}
 
 
 def points(device: str, dry_run: bool) -> Iterator[PointSpec]:
@@ -65,7 +67,7 @@ def points(device: str, dry_run: bool) -> Iterator[PointSpec]:
 def traced_programs(dry_run: bool) -> Iterator[tuple[str, str, str, dict[str, int]]]:
     """(architecture, mode, dtype, sizes) whose operators are compared with their formulas."""
     for dtype in ("float32",) if dry_run else ("bfloat16", "float32"):
-        for name in registry.names():
+        for name in _TRACED_TINY if dry_run else registry.names():
             for mode in registry.spec(name).modes:
                 if mode == "forward" or (mode != "prefill" and not dry_run):
                     yield name, mode, dtype, sizes_of(name, TINY if dry_run else SMALL)

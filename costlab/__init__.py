@@ -13,16 +13,18 @@ if TYPE_CHECKING:
     from costlab.comparison.api import compare
     from costlab.derivation.api import derive
     from costlab.measurement.api import measure
+    from costlab.planning.api import plan
     from costlab.prediction.api import predict
     from costlab.reporting.api import report
 
 __version__ = "0.1.0"
-__all__ = ["compare", "derive", "measure", "predict", "report"]
+__all__ = ["compare", "derive", "measure", "plan", "predict", "report"]
 
 _HOMES = {
     "compare": "costlab.comparison.api",
     "derive": "costlab.derivation.api",
     "measure": "costlab.measurement.api",
+    "plan": "costlab.planning.api",
     "predict": "costlab.prediction.api",
     "report": "costlab.reporting.api",
 }

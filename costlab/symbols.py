@@ -45,6 +45,8 @@ SIZES: Mapping[str, Symbol] = _table(
     Symbol("h", "attention heads", "heads", maximum=2**20),
     Symbol("g", "key/value heads", "heads", maximum=2**20),
     Symbol("k", "head size (h*k = d unless said)", "channels"),
+    Symbol("p", "head size with position, beside k (latent attention)", "channels"),
+    Symbol("q", "rank of the queries (latent attention)", "features"),
     Symbol("f", "feed-forward width", "channels"),
     Symbol("L", "layers", "layers", maximum=2**20),
     Symbol("V", "vocabulary", "tokens"),

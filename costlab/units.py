@@ -125,6 +125,36 @@ def parse_joules(text: str) -> float:
     return float(_parse(text, _ENERGIES))
 
 
+def parse_count(text: str) -> int:
+    """A count such as "300B", "1.5T", "20M" or "4096"; prefixes are decimal, B is 1e9.
+
+    Raises:
+        ValueError: if ``text`` is not a positive whole number with such a prefix or none.
+    """
+    value = _parse(text, _COUNTS)
+    if value.denominator != 1:
+        raise ValueError(f"{text!r} is no whole number")
+    return int(value)
+
+
+def parse_rate(text: str) -> float:
+    """Bytes per second of a rate such as "900GB/s", "400 Gb/s" or "25GB/s" (b is a bit).
+
+    Raises:
+        ValueError: if ``text`` is not a positive number with a unit of bytes or bits per second.
+    """
+    number = text.strip()
+    for unit, bits in (("Tb/s", 1e12), ("Gb/s", 1e9), ("Mb/s", 1e6)):
+        if number.endswith(unit):
+            return float(_parse(number.removesuffix(unit), {"": Fraction(1)})) * bits / 8
+    if not number.endswith("/s"):
+        raise ValueError(f"{text!r} is no rate such as 25GB/s or 200Gb/s")
+    return float(parse_bytes(number.removesuffix("/s")))
+
+
+_COUNTS: Mapping[str, Fraction] = {"": Fraction(1)} | {
+    name: Fraction(10**power) for name, power in (("k", 3), ("M", 6), ("B", 9), ("G", 9), ("T", 12))
+}
 _CAPACITIES: Mapping[str, Fraction] = {"B": Fraction(1)} | {
     f"{prefix}{suffix}": Fraction(base**power)
     for power, prefix in enumerate("KMGTP", start=1)

@@ -32,3 +32,15 @@ def check_heads(d: int, h: int) -> None:
             given=f"d={d}, h={h}",
             allowed="d = " + ", ".join(map(str, near)),
         )
+
+
+def check_groups(h: int, g: int) -> None:
+    """Raise :class:`SizeError` unless ``h`` query heads share ``g`` key/value heads evenly."""
+    check_positive(h=h, g=g)
+    if h % g:
+        near = sorted({max(1, h // g) * g, (h // g + 1) * g})
+        raise SizeError(
+            _("the number of query heads h must be a multiple of the key/value heads g"),
+            given=f"h={h}, g={g}",
+            allowed="h = " + ", ".join(map(str, near)),
+        )

@@ -31,7 +31,7 @@ from costlab.units import format_value
 __all__ = ["calibrate", "load_latest", "staleness"]
 
 # Seconds in which the worker measures; starting it and fitting take some seconds more.
-_BUDGET_S = {"trial": 12.0, "quickest": 10.0, "quick": 34.0, "full": 160.0}
+_BUDGET_S = {"trial": 30.0, "quickest": 10.0, "quick": 34.0, "full": 160.0}
 _TIMEOUT_FACTOR = 2.0
 _STARTING_S = 90.0
 _FITS = 2
@@ -107,21 +107,29 @@ def calibrate(
 
 @dataclass(slots=True)
 class _Heard:
-    """What the worker has said so far."""
+    """What the worker has said so far; with each time whether it had the core to itself."""
 
     ops: dict[int, tuple[PricedOp, ...]] = field(default_factory=dict)
     peak_bytes: dict[int, int] = field(default_factory=dict)
-    times_s: dict[int, list[float]] = field(default_factory=dict)
+    times_s: dict[int, list[tuple[float, bool]]] = field(default_factory=dict)
     skipped: dict[int, str] = field(default_factory=dict)
     overheads: list[Overheads] = field(default_factory=list)
     widths: list[list[list[float]]] = field(default_factory=list)
     torch: str = ""
 
 
+def _counted(times_s: Sequence[tuple[float, bool]]) -> tuple[float, ...]:
+    """The times of rounds that had the core to themselves; all where none had."""
+    alone = tuple(time_s for time_s, is_alone in times_s if is_alone)
+    return alone or tuple(time_s for time_s, _is_alone in times_s)
+
+
 def _fitted(record: CalibrationRecord, suite: Sequence[Case], heard: _Heard) -> CalibrationRecord:
     """``record`` with the rates, costs and residuals that follow from what was timed."""
     timed = [
-        TimedCase(case, heard.ops[index], tuple(heard.times_s[index]), heard.peak_bytes.get(index))
+        TimedCase(
+            case, heard.ops[index], _counted(heard.times_s[index]), heard.peak_bytes.get(index)
+        )
         for index, case in enumerate(suite)
         if index in heard.times_s
     ]
@@ -216,7 +224,7 @@ def _take(heard: _Heard, message: Mapping[str, Any]) -> None:
         heard.skipped[index] = message["reason"]
         heard.times_s.pop(index, None)
         return
-    heard.times_s.setdefault(index, []).append(message["time_s"])
+    heard.times_s.setdefault(index, []).append((message["time_s"], message["alone"]))
     if "ops" in message:
         heard.ops[index] = tuple(PricedOp.from_json(op) for op in message["ops"])
     if "peak_bytes" in message:

@@ -8,24 +8,37 @@ import torch
 
 from costlab.calibration.kernels import Kernel, build
 from costlab.calibration.widths import SWEEPS, WidthSweep
+from costlab.measurement.shared_core import Core
 from costlab.measurement.timing import Stopwatch
 
 _BLOCK_S = 5e-4
 _MOST_CALLS = 200
 
 
-def width_times(dtype: str, stopwatch: Stopwatch, repeats: int) -> list[list[float]]:
-    """Seconds of one call by sweep and width: the least of ``repeats``, far apart in time."""
-    return [_sweep(sweep, dtype, stopwatch, repeats) for sweep in SWEEPS]
+def width_times(
+    dtype: str, stopwatch: Stopwatch, repeats: int, core: Core | None = None
+) -> list[list[float]]:
+    """Seconds of one call by sweep and width: the least of ``repeats``, far apart in time.
+
+    Each begins on a ``core`` that nobody else uses, if there is one.
+    """
+    times_s = [_sweep(sweep, dtype, stopwatch, repeats, core) for sweep in SWEEPS]
+    if core is not None:
+        core.leave()
+    return times_s
 
 
-def _sweep(sweep: WidthSweep, dtype: str, stopwatch: Stopwatch, repeats: int) -> list[float]:
+def _sweep(
+    sweep: WidthSweep, dtype: str, stopwatch: Stopwatch, repeats: int, core: Core | None
+) -> list[float]:
     kernels = [build(sweep.kernel, sweep.at(width), dtype, "cpu") for width in sweep.widths()]
     best = [math.inf] * len(kernels)
     with torch.set_grad_enabled(kernels[0].grad):
         calls = [_calls(kernel, stopwatch) for kernel in kernels]
         for _ in range(repeats):
             for index, (kernel, count) in enumerate(zip(kernels, calls, strict=True)):
+                if core is not None and not core.is_alone(core.probe()):
+                    core.seek()
                 best[index] = min(best[index], stopwatch(kernel.action, count) / count)
     return best
 

@@ -29,6 +29,7 @@ from costlab.errors import CostLabError, DerivationError
 from costlab.measurement.backend import open_backend
 from costlab.measurement.memory import allocator_peak
 from costlab.measurement.preload import preload
+from costlab.measurement.shared_core import Core, survey_s, was_alone
 from costlab.measurement.timing import (
     Stopwatch,
     TimingPlan,
@@ -63,17 +64,19 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
     plan = TimingPlan(
         warmup_s=window_s / 2, min_samples=3, min_time_s=window_s, max_time_s=6 * window_s
     )
+    # With several threads one core's state does not tell that of the others.
+    core = Core(survey_s()) if device.type == "cpu" and request["threads"] == 1 else None
     suite = list(enumerate(device_cases(request["level"], request["device"])))
     skipped: set[int] = set()
     for turn in range(ROUNDS):
         # Anew in every round: what disturbs the machine for seconds must not hit all of them.
         if turn == 0 or time.monotonic() < end:
             dtype = getattr(torch, request["dtype"])
-            overheads = measure_overheads(device, dtype, stopwatch, window_s)
+            overheads = measure_overheads(device, dtype, stopwatch, window_s, core)
             send({"kind": "overheads", **asdict(overheads)})
             repeats = _WIDTH_REPEATS[request["level"]]
             if repeats and device.type == "cpu":
-                times_s = width_times(request["dtype"], stopwatch, repeats)
+                times_s = width_times(request["dtype"], stopwatch, repeats, core)
                 send({"kind": "widths", "times_s": times_s})
         limit = start + _FIRST_SHARE * request["seconds"] if turn == 0 else end
         for index, case in suite if turn % 2 == 0 else reversed(suite):
@@ -83,7 +86,7 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
                 suite = suite[:index] if turn == 0 else suite
                 break
             try:
-                message = _time(case, request, plan, stopwatch, with_ops=turn == 0)
+                message = _time(case, request, plan, stopwatch, core, with_ops=turn == 0)
             except (RuntimeError, MemoryError, DerivationError) as error:
                 skipped.add(index)
                 message = {"kind": "skipped", "reason": str(error).splitlines()[0][:300]}
@@ -92,7 +95,12 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
 
 
 def _time(
-    case: Case, request: Mapping[str, Any], plan: TimingPlan, stopwatch: Stopwatch, with_ops: bool
+    case: Case,
+    request: Mapping[str, Any],
+    plan: TimingPlan,
+    stopwatch: Stopwatch,
+    core: Core | None,
+    with_ops: bool,
 ) -> dict[str, Any]:
     kernel = build(case.kernel, case.shape, request["dtype"], request["device"])
     message: dict[str, Any] = {"kind": "case"}
@@ -103,8 +111,8 @@ def _time(
                 message["peak_bytes"] = _peak_bytes(kernel)
         if kernel.between is not None:
             kernel.between()
-        timing = time_process(kernel.action, plan, stopwatch, kernel.between)
-    return {**message, "time_s": timing.median_s, "relative_iqr": timing.relative_iqr}
+        timing = time_process(kernel.action, plan, stopwatch, kernel.between, core=core)
+    return {**message, "time_s": timing.median_s, "alone": core is None or was_alone(timing)}
 
 
 def _peak_bytes(kernel: Kernel) -> int:

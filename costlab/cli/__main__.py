@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from costlab import __version__
 from costlab.cli import (
     calibrate,
+    claims,
     compare,
     crossover,
     demo,
@@ -24,10 +25,12 @@ from costlab.cli import (
     list,
     map,
     monitor,
+    plan,
     predict,
     profile,
     report,
     runs,
+    structure,
 )
 from costlab.cli.common import Parser
 from costlab.cli.parent import cancel_when_stdin_ends
@@ -37,11 +40,14 @@ from costlab.i18n import _
 COMMANDS = (
     demo,
     list,
+    structure,
+    claims,
     derive,
     diff,
     predict,
     crossover,
     map,
+    plan,
     calibrate,
     profile,
     compare,

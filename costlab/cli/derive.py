@@ -172,6 +172,7 @@ def _show_claim(entry: Document) -> None:
     verdict = _("agrees")
     if not agrees:
         verdict = _("DIFFERS, derived {order}").format(order=summed(parse(entry["derived_order"])))
+        verdict += f". {claim['differs']}" if claim["differs"] else ""
     text = _("claim: {quantity} of the {scope} is of order {order} ({source}): {verdict}")
     print(
         text.format(

@@ -76,7 +76,10 @@ def own_flags(targets: Sequence[str], flags: Mapping[str, bool]) -> dict[str, di
     if len(targets) == 1 or not flags:
         return {target: dict(flags) for target in targets}
     names = set(registry.names())
-    known = {t: set(registry.spec(t).options) if t in names else set(flags) for t in targets}
+    known = {
+        t: {*registry.spec(t).options, *registry.spec(t).decode_options} if t in names else flags
+        for t in targets
+    }
     everyone = set().union(*known.values())
     for name in flags:
         if name not in everyone:

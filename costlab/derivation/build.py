@@ -55,6 +55,7 @@ class Builder:
         self.trips = [t.sizes[trip] for t in traces] if trip is not None else None
         sizes = [dict(t.sizes) for t in traces]
         self._opaque: dict[int, TensorSpec] = {}  # by storage in the first trace
+        self._steps: dict[Expr, None] = {}  # strides of contiguous tensors, in order
         self._literal = Fitter(sizes, variables, known)
         self._loops: list[Fitter] = []
         for number in range(len(alignment.loops)):
@@ -222,17 +223,30 @@ class Builder:
     def _strides(
         self, slot: Slot, table: list[list[TensorSpec]], shape: tuple[Size, ...], record: OpRecord
     ) -> tuple[Size, ...]:
-        """Strides: those of a contiguous tensor where they are, else fitted."""
+        """Strides: those of a contiguous tensor where they are, else fitted.
+
+        A view keeps strides of what it is a view of: a product of sums such as (n + 1) (p + r),
+        which has too many terms for a search, is found among those of earlier tensors.
+        """
         fitter = self._loops[slot.loop] if slot.loop >= 0 else self._literal
         found: list[Size] = []
         step: Size = 1
         for i in range(len(shape) - 1, -1, -1):
             rows = [[s.stride[i] if s.stride else step for s in row] for row in table]
             contiguous = not table[0][0].stride  # a list of tensors taken as one
-            if contiguous or fitter.matches(step, [v for row in rows for v in row]):  # type: ignore[misc]
-                found.append(step)
-            else:
-                found.append(self._fit(slot, rows, "a stride", record))  # type: ignore[arg-type]
+            flat: list[int] = [v for row in rows for v in row]  # type: ignore[misc]
+            # Of a transposed view or a part of a row, an outer stride spans an inner dimension.
+            spans = (simplest(s * n) for s, n in zip(found, reversed(shape), strict=False))
+            known = (e for e in self._steps if len(e.terms) > 3)
+            chosen = (s for s in (step, *spans, *known) if contiguous or fitter.matches(s, flat))
+            stride = next(chosen, None)
+            if stride is None:
+                stride = self._fit(slot, rows, "a stride", record)  # type: ignore[arg-type]
+            elif stride is step and isinstance(step, Expr):
+                self._steps.setdefault(step)
+            # A view of it may show no dimension that it is a product of.
+            fitter.recognise(stride)
+            found.append(stride)
             step = simplest(found[-1] * shape[i])
         return tuple(reversed(found))
 

@@ -47,12 +47,15 @@ def size_models(
     """The models to derive, main one first, from the symbols and the module's own conditions."""
     divides: list[tuple[str, str]] = []
     below: list[tuple[str, str]] = []
+    fixed: dict[str, int] = {}
     for text in constraints:
         words = text.split()
         if len(words) == 3 and words[1] == "divides":
             divides.append((words[0], words[2]))
         elif len(words) == 3 and words[1] == "<=" and not words[2].isdigit():
             below.append((words[0], words[2]))
+        elif len(words) == 3 and words[1] == "==" and words[0] in symbols:
+            fixed[words[0]] = int(words[2])
     if "h" in symbols and "d" in symbols and "k" not in symbols and ("h", "d") not in divides:
         divides.append(("h", "d"))
     if "g" in symbols and "h" in symbols and ("g", "h") not in divides:
@@ -60,7 +63,7 @@ def size_models(
     blocks = [s for s in _BLOCK_SYMBOLS if s in symbols and "n" in symbols]
     free = [s for s in blocks if (s, "n") not in divides]
     if not free or mode == "decode":
-        full = SizeModel(tuple(symbols), tuple(divides), below=tuple(below))
+        full = SizeModel(tuple(symbols), tuple(divides), below=tuple(below), fixed=fixed)
         if mode != "decode" or not below:
             return (full,)
         # A context shorter than the window: the state still grows.
@@ -68,9 +71,13 @@ def size_models(
         return (full, replace(full, below=(), strictly_below=partly))
     block = free[0]
     kept_below = tuple(pair for pair in below if pair != (block, "n"))
-    even = SizeModel(tuple(symbols), (*divides, (block, "n")), below=kept_below)
+    even = SizeModel(tuple(symbols), (*divides, (block, "n")), below=kept_below, fixed=fixed)
     uneven = SizeModel(
-        tuple(symbols), tuple(divides), counted=((block, "n"),), below=((block, "n"),)
+        tuple(symbols),
+        tuple(divides),
+        counted=((block, "n"),),
+        below=((block, "n"), *kept_below),
+        fixed=fixed,
     )
     return (even, uneven)
 

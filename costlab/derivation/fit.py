@@ -100,6 +100,11 @@ class Fitter:
             values = self._values(expr)
             self._cache[tuple(int(v) for v in values)] = expr
 
+    def recognise(self, expr: Size) -> None:
+        """Take ``expr`` for its values where nothing has been found for them yet."""
+        if isinstance(expr, Expr):
+            self._cache.setdefault(self._values(expr), expr)  # type: ignore[arg-type]
+
     def matches(self, expr: Size, values: Sequence[int]) -> bool:
         """Whether ``expr`` equals every value at its point."""
         if isinstance(expr, int):

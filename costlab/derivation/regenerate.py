@@ -53,14 +53,9 @@ def choices(only: Sequence[str] = ()) -> Iterator[Choice]:
     for name in only or registry.names():
         spec = registry.spec(name)
         for mode, backend, dtype in itertools.product(spec.modes, BACKENDS, DTYPES):
-            flags: Sequence[Mapping[str, bool]] = [{}]
-            if mode in ("forward", "train"):
-                keys = list(spec.options)
-                flags = [
-                    dict(zip(keys, values, strict=True))
-                    for values in itertools.product(*spec.options.values())
-                ]
-            for options in flags:
+            flags = spec.flags(mode)
+            for values in itertools.product(*flags.values()):
+                options = dict(zip(flags, values, strict=True))
                 yield Choice(name, mode, backend, dtype, options)
 
 

@@ -22,16 +22,17 @@ _RANGES: Mapping[str, Sequence[int]] = {
     "b": (2, 3, 4, 5), "n": range(7, 14), "m": range(6, 15), "h": (2, 4, 6), "g": (2, 3),
     "k": (4, 6, 8, 10, 12), "d": range(10, 31, 2), "f": range(9, 30), "w": (2, 3, 4, 5),
     "c": (2, 3, 4, 5), "R": (2, 3, 4), "r": (3, 4, 5), "s": range(3, 9), "e": (4, 6, 8),
-    "L": range(6, 10), "V": range(20, 60),
+    "L": range(6, 10), "V": range(20, 60), "G": (2, 3, 4),
 }  # fmt: skip
 _FAR: Mapping[str, Sequence[int]] = {
     "b": range(2, 7), "n": range(7, 60), "m": range(7, 60), "h": range(2, 8), "g": range(2, 6),
     "k": range(2, 18), "d": range(11, 60), "f": range(9, 70), "w": range(2, 9), "c": range(2, 9),
     "R": range(2, 6), "r": range(2, 7), "s": range(2, 12), "e": range(3, 9), "L": range(7, 15),
-    "V": range(20, 90),
+    "V": range(20, 90), "G": range(2, 7),
 }  # fmt: skip
 _OTHER = range(5, 14)
 _QUOTIENTS = range(3, 10)
+_CUT_BLOCKS = range(3, 8)
 # Passes to trace a loop with; the later ranges where the earlier are too short to settle.
 TRIP_RANGES = (range(7, 12), range(12, 18))
 LAYER_RANGES = (range(6, 10), *TRIP_RANGES)  # layers are long passes, and settle at once
@@ -111,7 +112,7 @@ class SizeModel:
         """What variables of a ``wider`` model are here, where they are none of this one's."""
         values: dict[str, Size] = {}
         for factor, multiple in wider.divides:
-            if factor in self.fixed:
+            if factor in self.fixed and factor not in wider.fixed:
                 whole = self.fixed.get(multiple, symbol(multiple))
                 values[wider.quotient(factor, multiple)] = as_expr(whole) / self.fixed[factor]
         return {**values, **self.fixed}
@@ -145,6 +146,12 @@ class SizeModel:
         for smaller, larger in self.strictly_below:
             values[larger] = values[smaller] + rng.randrange(1, 9)
         for block, whole in self.counted:
+            if trip == f"_blocks_{whole}_{block}" and whole not in self.fixed:
+                # So many blocks; the last is cut short, and not always by one.
+                if block not in self.fixed:
+                    values[block] = rng.choice(_CUT_BLOCKS)
+                short = rng.randrange(1, values[block])
+                values[whole] = rng.choice(passes) * values[block] - short
             values[f"_blocks_{whole}_{block}"] = -(-values[whole] // values[block])
         return values
 
@@ -172,8 +179,8 @@ class SizeModel:
         for factor, multiple in self.divides:
             inner = self.quotient(factor, multiple)
             if inner != "k":
-                leftovers[inner] = symbol(multiple) / symbol(factor)
+                leftovers[inner] = symbol(multiple) / self.fixed.get(factor, symbol(factor))
         for block, whole in self.counted:
-            blocks = ceil_div(symbol(whole), symbol(block))
+            blocks = ceil_div(symbol(whole), self.fixed.get(block, symbol(block)))
             leftovers[f"_blocks_{whole}_{block}"] = blocks  # type: ignore[assignment]
         return result.subs({**leftovers, **self.numbers})

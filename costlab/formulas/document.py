@@ -98,7 +98,7 @@ def quantity_document(
     return {
         "expr": pretty(expr),
         "terms": terms(expr),
-        "order": str(order(tied, domain, machine_symbols(tied))),
+        "order": str(order(tied, tied_domain(domain, derivation), machine_symbols(tied))),
         "order_in": {v: str(order_in_expr(tied, v)) for v in variables},
         "core": pretty(core) if core is not None and scope == "layer" else None,
         **({"latex": latex(expr)} if latex_too else {}),
@@ -109,6 +109,18 @@ def tie(expr: Size, derivation: Derivation) -> Expr:
     """``expr`` with sizes that follow from others (hash bits from the length) put in."""
     ties = {k: v for k, v in derivation.auxiliary.items() if k in derivation.sizes}
     return as_expr(expr).subs(ties)
+
+
+def tied_domain(domain: Sequence[Condition], derivation: Derivation) -> tuple[Condition, ...]:
+    """``domain`` for the orders of tied formulas: where a size is d/h, h divides d."""
+    found = list(domain)
+    for name, expr in derivation.auxiliary.items():
+        if name in derivation.sizes and len(expr.terms) == 1:
+            ((monomial, _coefficient),) = expr.terms.items()
+            powers = {power: atom for atom, power in monomial if isinstance(atom, str)}
+            if powers.keys() == {-1, 1}:
+                found.append(Condition("divides", powers[-1], powers[1]))
+    return tuple(found)
 
 
 def machine_symbols(expr: Expr) -> frozenset[str]:
@@ -135,12 +147,14 @@ def claim_document(
             "variables": list(claim.variables),
             "conditions": list(claim.conditions),
             "source": claim.source,
+            "differs": claim.differs,
         },
         "derived_order": None,
         "agrees": None,
     }
     if expr is not None and _applies(derivation, claim):
-        ours, theirs = comparable(tie(expr, derivation), claim, item.domain)
+        domain = tied_domain(item.domain, derivation)
+        ours, theirs = comparable(tie(expr, derivation), claim, domain)
         entry["derived_order"] = str(ours)
         entry["agrees"] = ours == theirs
     return entry

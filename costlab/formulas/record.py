@@ -147,11 +147,11 @@ class Derivation:
 
     def order(self, quantity: str, scope: str = "layer") -> Expr:
         """Leading monomials of the main class's formula, without coefficients."""
-        from costlab.formulas.document import machine_symbols, tie
+        from costlab.formulas.document import machine_symbols, tie, tied_domain
         from costlab.formulas.order import order
 
         expr = tie(self.expression(quantity, scope), self)
-        return order(expr, self.classes[0].domain, machine_symbols(expr))
+        return order(expr, tied_domain(self.classes[0].domain, self), machine_symbols(expr))
 
     def latex(self, quantity: str, scope: str = "layer") -> str:
         """The main class's formula in LaTeX."""

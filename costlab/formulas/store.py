@@ -124,11 +124,12 @@ def pack(derivation: Derivation) -> dict[str, Any]:
         "notes": list(derivation.notes),
         "proof": list(derivation.proof),
         "claims": [
-            [c.quantity, c.scope, c.order, c.source, list(c.variables), list(c.conditions), c.mode]
+            [c.quantity, c.scope, c.order, c.source, list(c.variables), list(c.conditions), c.mode,
+             *([c.differs] if c.differs else [])]
             for c in derivation.claims
         ],
         "classes": [_pack_class(c) for c in derivation.classes],
-    }
+    }  # fmt: skip
 
 
 def _pack_class(item: CostClass) -> dict[str, Any]:
@@ -177,8 +178,8 @@ def unpack(document: Mapping[str, Any]) -> Derivation:
         rerolled=tuple(document["rerolled"]),
         gaps=tuple(document["gaps"]),
         claims=tuple(
-            Claim(q, scope, order, source, tuple(variables), tuple(conditions), mode)
-            for q, scope, order, source, variables, conditions, mode in document["claims"]
+            Claim(q, scope, order, source, tuple(variables), tuple(conditions), mode, *differs)
+            for q, scope, order, source, variables, conditions, mode, *differs in document["claims"]
         ),
         notes=tuple(document["notes"]),
         proof=tuple(document.get("proof", ())),

@@ -31,8 +31,8 @@ def profile_names() -> tuple[str, ...]:
 def load_profile(name: str | Path) -> DeviceProfile:
     """Return a shipped profile by name, or the one in a ``.toml`` file.
 
-    Case does not matter, and parts may be left out while one profile alone has those given:
-    "H100-SXM" is "H100-80G-SXM".
+    Case does not matter, and parts may be left out or cut short while one profile alone has those
+    given: "H100-SXM" is "H100-80G-SXM", "A100-80" is "A100-80G-SXM".
 
     Raises:
         UnknownNameError: if no profile has this name, or several have these parts.
@@ -43,11 +43,22 @@ def load_profile(name: str | Path) -> DeviceProfile:
     for known, profile in _shipped().items():
         if known.lower() == str(name).lower():
             return profile
-    given = set(str(name).lower().split("-"))
-    fitting = [known for known in _shipped() if given <= set(known.lower().split("-"))]
+    given = str(name).lower().split("-")
+    fitting = [known for known in _shipped() if _has(known.lower().split("-"), given, whole=True)]
+    fitting = fitting or [
+        known for known in _shipped() if _has(known.lower().split("-"), given, whole=False)
+    ]
     if len(fitting) == 1:
         return _shipped()[fitting[0]]
     raise UnknownNameError(_("device"), str(name), fitting or profile_names())
+
+
+def _has(parts: list[str], given: list[str], *, whole: bool) -> bool:
+    """Whether every part given is a part of the name, or the beginning of one."""
+    return all(
+        any(part == word if whole else word and part.startswith(word) for part in parts)
+        for word in given
+    )
 
 
 def _load_file(path: Path) -> DeviceProfile:

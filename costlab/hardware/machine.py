@@ -143,6 +143,8 @@ class Machine:
 
     def in_program(self, alone_s: Any) -> Any:
         """Seconds in a program of work that takes ``alone_s`` in a call repeated alone."""
+        if self.program_factor == 1.0:
+            return alone_s
         return alone_s * (1 + (self.program_factor - 1) / (1 + alone_s / self.warming_s))
 
     def has_shapes(self, kind: str) -> bool:

@@ -26,7 +26,7 @@ _POSSIBLE = {
     "B/s": (1e8, 1e16),
     "B": (1e5, 1e15),
     "W": (0.1, 1e5),
-    **dict.fromkeys(_UNITS.values(), (1.0, 1e6)),
+    **dict.fromkeys((*_UNITS.values(), "devices"), (1.0, 1e6)),
 }
 
 
@@ -62,6 +62,9 @@ class DeviceProfile:
         bandwidth: memory bandwidth, B/s.
         cache: last-level cache, bytes; None where unknown.
         power: board power limit, W; None where unknown.
+        link: what one device sends to the others of its node, one way, B/s; None where unknown.
+        network: one device's share of what its node sends to other nodes, one way, B/s.
+        per_node: devices of the usual node.
     """
 
     name: str
@@ -75,6 +78,9 @@ class DeviceProfile:
     capacity: Constant | None = None
     cache: Constant | None = None
     power: Constant | None = None
+    link: Constant | None = None
+    network: Constant | None = None
+    per_node: Constant | None = None
     notes: tuple[str, ...] = field(default_factory=tuple)
 
     def constants(self) -> dict[str, Constant]:
@@ -82,7 +88,14 @@ class DeviceProfile:
         found = {"units": self.units, "bandwidth": self.bandwidth}
         found |= {f"matrix.{dtype}": rate for dtype, rate in self.matrix.items()}
         found |= {f"vector.{dtype}": rate for dtype, rate in self.vector.items()}
-        optional = {"capacity": self.capacity, "cache": self.cache, "power": self.power}
+        optional = {
+            "capacity": self.capacity,
+            "cache": self.cache,
+            "power": self.power,
+            "interconnect.link": self.link,
+            "interconnect.network": self.network,
+            "interconnect.per_node": self.per_node,
+        }
         return found | {name: value for name, value in optional.items() if value is not None}
 
 
@@ -202,5 +215,8 @@ def parse_profile(data: Mapping[str, Any], origin: str) -> DeviceProfile:
         capacity=reader.optional("memory", "capacity", "B"),
         cache=reader.optional("memory", "cache", "B"),
         power=reader.optional("device", "power", "W"),
+        link=reader.optional("interconnect", "link", "B/s"),
+        network=reader.optional("interconnect", "network", "B/s"),
+        per_node=reader.optional("interconnect", "per_node", "devices"),
         notes=tuple(str(note) for note in data.get("notes", ())),
     )

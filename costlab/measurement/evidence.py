@@ -10,6 +10,7 @@ from costlab.measurement.energy_pass import EnergyResult
 from costlab.measurement.judge_results import ResultCheck
 from costlab.measurement.point import PassRecord, ProcessTiming
 from costlab.measurement.process import Outcome
+from costlab.measurement.shared_core import as_if_alone, counted, quickest_of
 from costlab.measurement.statistics import median
 from costlab.measurement.watch import Observation
 
@@ -37,8 +38,11 @@ class Evidence:
 
     @property
     def medians(self) -> tuple[float, ...]:
-        """The process medians in the order they were measured, in seconds."""
-        return tuple(timing.median_s for timing in self.timings)
+        """The medians of the processes that count, in the order they were measured, in seconds."""
+        quickest_s = quickest_of(self.timings)
+        return tuple(
+            as_if_alone(self.timings[place], quickest_s).median_s for place in counted(self.timings)
+        )
 
     @property
     def cold_time_s(self) -> float | None:
@@ -48,7 +52,8 @@ class Evidence:
 
     def typical(self, name: str) -> float | None:
         """Median over processes of a field of their timings; None where it is unknown."""
-        values = [getattr(timing, name) for timing in self.timings]
+        quickest_s = quickest_of(self.timings)
+        values = [getattr(as_if_alone(one, quickest_s), name) for one in self.timings]
         known = [value for value in values if value is not None]
         return median(known) if known else None
 

@@ -10,16 +10,18 @@ from costlab.measurement.evidence import Evidence
 from costlab.measurement.judge_machine import judge_surroundings
 from costlab.measurement.judge_results import judge_results
 from costlab.measurement.point import PointSpec
+from costlab.measurement.shared_core import is_mostly_shared
 from costlab.measurement.statistics import median, relative_width, repeat_interval
 
-RULES = 1
+RULES = 2
 """The version of these rules, stored with each point; one more whenever a limit or rule changes.
 
 0: points of before rules had a number, whose intervals went from the least to the greatest value.
+1: samples counted alike whether somebody else used the core or not.
 """
 FROM_SAMPLES = frozenset({
     "interference", "drift", "not_a_number", "not_settled", "timer_cost", "host_bound",
-    "few_processes", "other_load", "other_costlab",
+    "few_processes", "other_load", "other_costlab", "shared_core",
 })  # fmt: skip
 """The flags that follow from what a point keeps, so that they can be found again."""
 
@@ -54,7 +56,8 @@ def judge(spec: PointSpec, evidence: Evidence, cpus: int) -> Verdict:
     Flags: "interference" (others ran on the CPUs), "drift" (later samples differ from earlier),
     "few_processes", "not_a_number" (an output holds NaN), "allocation_retries" (CUDA's allocator
     had to free its cache), "not_settled" (warm-ups ended by time), "timer_cost" (timing takes
-    more than 0.1 % of a sample), "host_bound" (a GPU waits for the CPU), those of
+    more than 0.1 % of a sample), "shared_core" (nearly all samples shared their core with
+    somebody, so all count), "host_bound" (a GPU waits for the CPU), those of
     ``judge_machine`` and ``judge_results``, and the status of a failed later process.
 
     Args:
@@ -82,7 +85,7 @@ def judge(spec: PointSpec, evidence: Evidence, cpus: int) -> Verdict:
     if failure is not None:
         flags.append(failure.status)
         reasons["status"] = failure.reason
-    few = len(timings) < _ENOUGH_PROCESSES
+    few = len(evidence.medians) < _ENOUGH_PROCESSES
     if few:
         flags.append("few_processes")
     noisy = few or relative_width(interval, centre) > NOISY
@@ -98,8 +101,10 @@ def _flags(spec: PointSpec, evidence: Evidence, cpus: int) -> list[str]:
     # With several threads idle cores are normal, and on a GPU the CPU waits.
     if spec.device == "cpu" and spec.threads == 1 and share is not None and share < _FULL_CPU:
         flags.append("interference")
-    if abs(median([timing.drift for timing in timings])) > _DRIFT:
+    if abs(evidence.typical("drift") or 0.0) > _DRIFT:
         flags.append("drift")
+    if is_mostly_shared(timings):
+        flags.append("shared_core")
     if not evidence.sound:
         flags.append("not_a_number")
     if evidence.memory.get("retries"):

@@ -17,6 +17,7 @@ from costlab.measurement.observer import Observer, open_observer
 from costlab.measurement.point import PassRecord, PointResult, PointSpec, timing_from
 from costlab.measurement.process import Cancelled, Outcome, SpawnedWorkers, Workers
 from costlab.measurement.requests import error_from, request_of
+from costlab.measurement.shared_core import quickest_of, shared_share, survey_s
 from costlab.measurement.statistics import median
 from costlab.measurement.stopping import StoppingRule, exit_of
 from costlab.measurement.timing import TimingPlan
@@ -182,7 +183,8 @@ class Measuring:
         if self._end is not None:
             timeout_s = min(timeout_s, max(self._end - time.monotonic(), 0.0))
         request = {
-            **request_of(kind, self._spec), "plan": asdict(self._plan), "window_s": WINDOW_S,
+            **request_of(kind, self._spec), "plan": asdict(self._timing_plan()),
+            "window_s": WINDOW_S,
             # Once is enough to tell whether answers are kept, and takes more calls.
             "vary": not self._evidence.timings,
         }  # fmt: skip
@@ -202,6 +204,14 @@ class Measuring:
         observation = watch.stop(outcome.message.get("cpu_s"))
         self._observer.ended()
         return outcome, observation, time.monotonic() - begin_s
+
+    def _timing_plan(self) -> TimingPlan:
+        """The plan, with the quickest probe that the processes so far have seen."""
+        if self._spec.device != "cpu" or self._spec.threads > 1:
+            return self._plan
+        known = [self._plan.probe_quickest_s, survey_s(), quickest_of(self._evidence.timings)]
+        quickest_s = min((one for one in known if one is not None), default=None)
+        return replace(self._plan, probe_quickest_s=quickest_s)
 
     def _time(self, repeats: int) -> bool:
         """Time one process more; False, with the failure kept, if it brings none."""
@@ -247,6 +257,7 @@ class Measuring:
             time_s=verdict.time_s,
             time_interval_s=verdict.interval_s,
             samples=evidence.medians,
+            shared=shared_share(evidence.timings),
             within_spread=evidence.typical("relative_iqr"),
             cold_time_s=evidence.cold_time_s,
             host_time_s=evidence.typical("host_s"),

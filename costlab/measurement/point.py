@@ -78,6 +78,10 @@ class ProcessTiming:
     ``settled`` says whether the warm-up ended by itself; ``start_s`` and ``end_s`` are the
     moments of :func:`time.monotonic` between which the hot samples lie; ``called_s`` is the time
     in all calls together; ``host_s`` is what the CPU took to issue one call.
+
+    ``probes_s`` holds for each hot sample what a fixed piece of work took beside it, the longer of
+    before and after, and ``probe_quickest_s`` the quickest ever seen (see ``shared_core``); empty
+    and None on a GPU and with several threads.
     """
 
     median_s: float
@@ -95,6 +99,8 @@ class ProcessTiming:
     end_s: float | None = None
     called_s: float | None = None
     host_s: float | None = None
+    probes_s: tuple[float, ...] = ()
+    probe_quickest_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +139,10 @@ class PointResult:
             the calls leave them ("hot").
         time_interval_s: where the median of a second study of as many processes lies, with a
             probability of 95 % (see ``statistics.repeat_interval``).
-        samples: the process medians, in the order they were measured.
+        samples: the process medians that count, in the order they were measured.
+        shared: share of the samples taken while somebody else used the same core. They do not count
+            for ``time_s`` unless nearly all of them were (flag "shared_core"); None where it was
+            not looked for (a GPU, several threads).
         within_spread: typical interquartile range within one process over its median; it says
             nothing about the next process.
         cold_time_s: like ``time_s``, of calls each after the caches were emptied.
@@ -168,6 +177,7 @@ class PointResult:
     time_s: float | None = None
     time_interval_s: tuple[float, float] | None = None
     samples: tuple[float, ...] = ()
+    shared: float | None = None
     within_spread: float | None = None
     cold_time_s: float | None = None
     host_time_s: float | None = None
@@ -220,5 +230,6 @@ _RAW = ("processes", "passes", "energy_windows")
 
 def timing_from(data: Mapping[str, Any]) -> ProcessTiming:
     """Inverse of ``asdict`` of a :class:`ProcessTiming` after a way through JSON."""
-    lists = {name: tuple(data.get(name, ())) for name in ("samples_s", "cold_samples_s")}
+    names = ("samples_s", "cold_samples_s", "probes_s")
+    lists = {name: tuple(data.get(name, ())) for name in names}
     return ProcessTiming(**{**data, **lists})

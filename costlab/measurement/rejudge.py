@@ -7,6 +7,7 @@ from dataclasses import replace
 from costlab.measurement.evidence import Evidence
 from costlab.measurement.judge import FROM_SAMPLES, RULES, judge
 from costlab.measurement.point import PointResult, PointSpec
+from costlab.measurement.shared_core import shared_share
 from costlab.measurement.watch import Observation
 
 
@@ -41,5 +42,6 @@ def rejudge(point: PointResult, cpus: int) -> PointResult:
     verdict = judge(spec, evidence, cpus)
     return replace(
         point, status=verdict.status, time_s=verdict.time_s, time_interval_s=verdict.interval_s,
-        samples=evidence.medians, flags=verdict.flags, reasons=point.reasons, rules=RULES,
+        samples=evidence.medians, shared=shared_share(evidence.timings), flags=verdict.flags,
+        reasons=point.reasons, rules=RULES,
     )  # fmt: skip

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from costlab.measurement.point import ProcessTiming
+from costlab.measurement.shared_core import Core, as_if_alone
 from costlab.measurement.statistics import drift, halves_agree, median, relative_iqr
 
 # What reading the CPU's clock twice costs, where a caller has not measured its own stopwatch.
@@ -37,9 +38,11 @@ class TimingPlan:
     Warming up ends when the later half of it is as quick as the earlier one, at the latest after
     ``warmup_s``. Sampling ends when there are ``min_samples`` and ``min_time_s`` have passed, at
     the latest after ``max_time_s`` or ``max_samples`` (one sample at least). A sample is a block
-    of so many calls that timing it costs at most ``timer_share`` of it. ``cold_samples`` further
+    of so many calls that timing it costs at most ``timer_share`` of it. Where the core is shared
+    with somebody, sampling goes on until there are ``min_samples`` taken alone, at the latest
+    after ``patience_s`` more. ``cold_samples`` further
     calls are each timed after the caches were emptied; they take at most half as long as
-    ``max_time_s``.
+    ``max_time_s``. ``probe_quickest_s`` is the quickest probe of a core known so far.
     """
 
     warmup_s: float = 1.0
@@ -48,8 +51,10 @@ class TimingPlan:
     max_samples: int = 1000
     min_time_s: float = 0.3
     max_time_s: float = 3.0
+    patience_s: float = 1.0
     timer_share: float = 1e-4
     cold_samples: int = 0
+    probe_quickest_s: float | None = None
 
 
 def wall_clock(action: Callable[[], object], calls: int) -> float:
@@ -75,6 +80,7 @@ def time_process(
     between: Callable[[], None] | None = None,
     make_cold: Callable[[], None] | None = None,
     timer_s: float = _TIMER_S,
+    core: Core | None = None,
 ) -> ProcessTiming:
     """Warm up and sample ``action`` with the garbage collector off.
 
@@ -85,6 +91,7 @@ def time_process(
         between: run before every call, outside the timed part; with it every sample is one call.
         make_cold: empties the caches before each cold call, outside the timed part.
         timer_s: what timing a block costs besides the calls.
+        core: tells which samples had the core to themselves; those make the median.
     """
     one = _Sampler(action, stopwatch, between)
     gc.collect()
@@ -94,12 +101,15 @@ def time_process(
         warmup, settled = _warm_up(one, first_call_s, plan, timer_s)
         calls = one.block(median(warmup[-3:]) if warmup else first_call_s, plan, timer_s)
         start_s, cpu_start_s = time.monotonic(), time.process_time()
-        samples = _hot_samples(one, calls, plan)
+        samples, probes = _hot_samples(one, calls, plan, core)
         cpu_s, end_s = time.process_time() - cpu_start_s, time.monotonic()
         cold = _cold_samples(one, plan, make_cold)
     finally:
         gc.enable()
-    return ProcessTiming(
+        if core is not None:
+            core.leave()
+    quickest_s = core.quickest_s if core is not None else None
+    timing = ProcessTiming(
         median_s=median(samples),
         samples_s=tuple(samples),
         first_call_s=first_call_s,
@@ -114,7 +124,10 @@ def time_process(
         start_s=start_s,
         end_s=end_s,
         called_s=one.total_s,
+        probes_s=tuple(probes),
+        probe_quickest_s=quickest_s,
     )
+    return as_if_alone(timing, quickest_s)
 
 
 class _Sampler:
@@ -167,15 +180,29 @@ def _warm_up(
     return warmup, settled
 
 
-def _hot_samples(one: _Sampler, calls: int, plan: TimingPlan) -> list[float]:
+def _hot_samples(
+    one: _Sampler, calls: int, plan: TimingPlan, core: Core | None
+) -> tuple[list[float], list[float]]:
+    """Samples, and the longer of the probes before and after each; no probes without a core."""
     samples: list[float] = []
+    probes: list[float] = []
+    before_s = core.probe() if core is not None else 0.0
     start = time.perf_counter()
     while True:
+        if core is not None and not core.is_alone(before_s) and core.seek():
+            one.sample(1)  # fills the caches of the new core
+            before_s = core.probe()
         samples.append(one.sample(calls))
+        if core is not None:
+            after_s = core.probe()
+            probes.append(max(before_s, after_s))
+            before_s = after_s
         elapsed = time.perf_counter() - start
         enough = len(samples) >= plan.min_samples and elapsed >= plan.min_time_s
+        if enough and core is not None and elapsed < plan.min_time_s + plan.patience_s:
+            enough = sum(core.is_alone(probe_s) for probe_s in probes) >= plan.min_samples
         if enough or elapsed >= plan.max_time_s or len(samples) >= plan.max_samples:
-            return samples
+            return samples, probes
 
 
 def _cold_samples(

@@ -25,7 +25,9 @@ def window_mask(n: int, w: int, *, causal: bool, device: torch.device | None = N
     return near & exists[:, None, :]
 
 
-def window_attention(q: Tensor, k: Tensor, v: Tensor, w: int, *, causal: bool) -> Tensor:
+def window_attention(
+    q: Tensor, k: Tensor, v: Tensor, w: int, *, causal: bool, shared: int = 0
+) -> Tensor:
     """Attend within a window of ``w`` keys, in blocks of ``w`` queries.
 
     Every block sees 2w keys (causal) or 3w, so the work is O(n w) and nothing of n x n exists.
@@ -34,18 +36,37 @@ def window_attention(q: Tensor, k: Tensor, v: Tensor, w: int, *, causal: bool) -
         q, k, v: ``[b, h, n, k]``; n need not be a multiple of w.
         w: keys on each side of the query; causal: keys up to and with the query's own.
         causal: whether later keys are hidden.
+        shared: how many of the first keys every query sees as well, however far they are; their
+            copies, one per block, are the only ones made of the keys.
 
     Returns:
         ``[b, h, n, k]``.
     """
     batch, heads, n, _ = q.shape
     after = 0 if causal else 1
+    mask = window_mask(n, w, causal=causal, device=q.device)
+    keys, values = block_spans(k, w, 1, after), block_spans(v, w, 1, after)
+    if shared:
+        keys, values = _with_shared(keys, k, shared), _with_shared(values, v, shared)
+        mask = _with_shared_columns(mask, w, shared)
     # Only with four dimensions, the mask's too, does the fused kernel run: batch and heads become
     # the first, blocks the second. Flattening after the padding keeps the spans views.
     mixed = F.scaled_dot_product_attention(
-        blocks(q, w).flatten(0, 1),
-        block_spans(k, w, 1, after).flatten(0, 1),
-        block_spans(v, w, 1, after).flatten(0, 1),
-        attn_mask=window_mask(n, w, causal=causal, device=q.device)[None],
+        blocks(q, w).flatten(0, 1), keys.flatten(0, 1), values.flatten(0, 1), attn_mask=mask[None]
     )
     return torch.unflatten(mixed.flatten(1, 2)[:, :n], 0, (batch, heads))
+
+
+def _with_shared(spans: Tensor, x: Tensor, shared: int) -> Tensor:
+    """Spans ``[b, h, blocks, span, k]`` with the first ``shared`` rows of ``x`` after each."""
+    count = spans.shape[2]
+    return torch.cat((spans, x[:, :, None, :shared].expand(-1, -1, count, -1, -1)), dim=-2)
+
+
+def _with_shared_columns(mask: Tensor, w: int, shared: int) -> Tensor:
+    """The mask ``[blocks, w, span]`` with ``shared`` columns more, and each key seen only once."""
+    count, _, span = mask.shape
+    key = torch.arange(-w, span - w, device=mask.device)
+    position = key + w * torch.arange(count, device=mask.device)[:, None]
+    near = mask & (position >= shared)[:, None, :]
+    return torch.cat((near, near.new_ones(count, w, shared)), dim=-1)

@@ -156,8 +156,10 @@ def _doubling(
         return {}
     base = _quantities(derivation, full, machine, threads)
     factors: dict[str, dict[str, float | None]] = {}
+    followed = {k for k, v in derivation.auxiliary.items() if v.evaluate(full) == full[k]}
+    free = [size for size in derivation.sizes if size not in followed]
     for name in names:
-        changed = {size: full[size] for size in derivation.sizes} | {name: 2 * full[name]}
+        changed = {size: full[size] for size in free} | {name: 2 * full[name]}
         try:
             doubled = _quantities(derivation, complete_sizes(derivation, changed), machine, threads)
         except SizeError:

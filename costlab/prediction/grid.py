@@ -7,6 +7,7 @@ second. FLOP, bytes and memory are always exact up to float64.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -119,24 +120,33 @@ def curves(
         chosen = class_index(item.derivation, full)
         results: dict[str, Values | InputError] = {}
         found.append(results)
-        for index in sorted(set(chosen[chosen >= 0].tolist())):
+        for index in _indices(chosen):
             mask = chosen == index
             own = full
             if not mask.all():
                 own = {k: v[mask] if isinstance(v, np.ndarray) else v for k, v in full.items()}
             piece = _Piece(item, item.derivation.classes[index], mask, own, results)
-            if mask.sum() > 4 * _NODES:
+            if math.prod(piece.shape) > 4 * _NODES:
                 piece.fill_long(over, metrics, machine, hands)
             else:
                 piece.fill(metrics, machine)
                 timed.append(piece)
         for metric in metrics:
-            results.setdefault(metric, Values(*np.full((3, *values.shape), np.nan)))
+            if metric not in results:
+                results[metric] = Values(*np.full((3, *values.shape), np.nan))
     if "time" in metrics and machine is not None:
         times = times_of([(piece.compiled, piece.evaluated) for piece in timed], machine)
         for piece, own_times in zip(timed, times, strict=True):
-            piece.put("time", _time_values(own_times, machine, hands, _shape(piece.evaluated)))
+            piece.put("time", _time_values(own_times, machine, hands, piece.shape))
     return found
+
+
+def _indices(chosen: NDArray[np.int64]) -> list[int]:
+    """The classes that are chosen somewhere."""
+    first = int(chosen.flat[0]) if chosen.size else -1
+    if first >= 0 and (chosen == first).all():
+        return [first]
+    return [int(index) for index in np.unique(chosen[chosen >= 0])]
 
 
 class _Piece:
@@ -152,6 +162,7 @@ class _Piece:
     ) -> None:
         self._wanted, self._class, self._mask = wanted, cost_class, mask
         self._full, self._results = full, results
+        self.shape = mask.shape if mask.all() else (int(mask.sum()),)
 
     def fill(self, metrics: Sequence[str], machine: Machine | None) -> None:
         """Evaluate all that is asked for but time, and what time depends on."""
@@ -180,12 +191,8 @@ class _Piece:
             self.put(metric, _interpolate(known, nodes, own))
 
     def put(self, metric: str, found: Values) -> None:
-        if self._mask.all():
-            # A value that does not depend on the size is one number.
-            parts = (found.value, found.low, found.high)
-            self._results[metric] = Values(
-                *(np.broadcast_to(part, self._mask.shape) for part in parts)
-            )
+        if self.shape == self._mask.shape:
+            self._results[metric] = found
             return
         known = self._results.get(metric)
         if known is None:
@@ -199,7 +206,9 @@ class _Piece:
 
     def _try(self, metric: str, values: Mapping[str, Any]) -> None:
         try:
-            found = _formula_values(self._wanted.derivation, self._class, values, metric)
+            found = _formula_values(
+                self._wanted.derivation, self._class, values, metric, self.shape
+            )
         except InputError as error:
             self._results[metric] = error
             return
@@ -221,7 +230,7 @@ def evaluate_class(
 ) -> Values:
     """``metric`` of one class at complete sizes, wherever these lie."""
     if metric != "time":
-        return _formula_values(derivation, cost_class, full, metric)
+        return _formula_values(derivation, cost_class, full, metric, _shape(full))
     if machine is None:
         raise InputError(_("time needs a machine"), advice=_("add --device"))
     program = compiled(cost_class, machine, derivation.mode)
@@ -241,14 +250,18 @@ def _time_values(
         scale = 1.0 - times.work_s / times.total_s * (1.0 - machine.width / hands)
     return Values(
         *(
-            np.array(np.broadcast_to(part * scale, shape), dtype=float)
+            _filled(part if hands is None else part * scale, shape)
             for part in (times.total_s, times.low_s, times.high_s)
         )
     )
 
 
 def _formula_values(
-    derivation: Derivation, cost_class: CostClass, full: Mapping[str, Any], metric: str
+    derivation: Derivation,
+    cost_class: CostClass,
+    full: Mapping[str, Any],
+    metric: str,
+    shape: tuple[int, ...],
 ) -> Values:
     quantity = cost_class.cost.get(METRICS[metric])
     if quantity is None or quantity.expr is None:
@@ -257,8 +270,17 @@ def _formula_values(
             _("{name} has no closed form of this metric").format(name=derivation.architecture),
             given=f"{metric}: {reason}" if reason else metric,
         )
-    value = np.array(np.broadcast_to(evaluate(quantity.expr, full), _shape(full)), dtype=float)
+    value = _filled(evaluate(quantity.expr, full), shape)
     return Values(value, value, value)
+
+
+def _filled(value: Any, shape: tuple[int, ...]) -> Array:
+    """``value`` as an array of this shape: what does not depend on a size is one number."""
+    if isinstance(value, np.ndarray) and value.shape == shape:
+        return value
+    found = np.empty(shape)
+    found[...] = value
+    return found
 
 
 def _interpolate(at_nodes: Values, nodes: Array, wanted: Array) -> Values:

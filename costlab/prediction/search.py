@@ -32,13 +32,17 @@ def check_variable(derivation: Derivation, over: str) -> None:
 
 
 def own_sizes(derivation: Derivation, sizes: Mapping[str, int], over: str) -> dict[str, int]:
-    """The sizes that ``derivation`` has, checked and completed, without ``over``."""
+    """The sizes that ``derivation`` has, checked and completed, without ``over``.
+
+    What follows from others (hash bits from the length) is left out unless it was given.
+    """
     known = {*derivation.sizes, *derivation.auxiliary, "k"}
     own = {name: value for name, value in sizes.items() if name in known and name != over}
     if "k" in own and "k" not in {*derivation.sizes, *derivation.auxiliary}:
         own.pop("k")
     full = complete_sizes(derivation, {over: any_size(derivation, own, over), **own})
-    return {name: full[name] for name in derivation.sizes if name != over}
+    follows = derivation.auxiliary.keys() - own.keys()
+    return {name: full[name] for name in derivation.sizes if name != over and name not in follows}
 
 
 def any_size(derivation: Derivation, sizes: Mapping[str, int], over: str) -> int:

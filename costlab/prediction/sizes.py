@@ -21,7 +21,8 @@ def complete_sizes(derivation: Derivation, given: Mapping[str, int]) -> dict[str
     """``given`` with defaults and auxiliary symbols filled in.
 
     An auxiliary symbol may be given instead of one it is made of (``k`` instead of ``h`` or
-    ``d``); a contradiction is an error that names all of them.
+    ``d``); a contradiction is an error that names all of them. Where the module takes it as a
+    size of its own (a feed-forward width), it is only a default, and what is given stands.
 
     Raises:
         SizeError: for an unknown symbol, a size that is no positive integer, a missing one, a
@@ -44,7 +45,7 @@ def complete_sizes(derivation: Derivation, given: Mapping[str, int]) -> dict[str
             )
     sizes = dict(given)
     for name, expr in auxiliary.items():
-        if name in given:
+        if name in given and not (name in derivation.sizes and _is_default(expr, given)):
             _solve_auxiliary(derivation, name, expr, sizes)
     full = {**derivation.defaults, **sizes}
     missing = [name for name in derivation.sizes if name not in full]
@@ -55,11 +56,19 @@ def complete_sizes(derivation: Derivation, given: Mapping[str, int]) -> dict[str
             advice=_("add {missing}").format(missing=" ".join(f"{name}=.." for name in missing)),
         )
     for name, expr in auxiliary.items():
+        if name in sizes:
+            continue
         result = Fraction(expr.evaluate(full))
         if result.denominator != 1 or result < 1:
             raise _not_whole(name, expr, full)
         full[name] = int(result)
     return full
+
+
+def _is_default(expr: Expr, given: Mapping[str, int]) -> bool:
+    """Whether a size of the module's own leaves nothing to solve that it could be made of."""
+    product = len(expr.terms) == 1 and all(isinstance(atom, str) for atom in expr.atoms())
+    return not product or given.keys() >= expr.symbols()
 
 
 def _auxiliary(derivation: Derivation) -> dict[str, Expr]:

@@ -16,7 +16,7 @@ def claim_rows(derivation: Derivation) -> tuple[tuple[Entry, ...], ...]:
         found = claim_document(derivation, claim)
         if found["agrees"] is None:
             continue
-        verdict = Cell(_("agrees"), GOOD) if found["agrees"] else Cell(_("differs"), BAD)
+        verdict = Cell(_("agrees"), GOOD) if found["agrees"] else _differs(claim.differs)
         rows.append(
             (
                 Cell(f"{claim.source} ({claim.quantity})", QUIET),
@@ -27,3 +27,7 @@ def claim_rows(derivation: Derivation) -> tuple[tuple[Entry, ...], ...]:
             )
         )
     return tuple(rows)
+
+
+def _differs(reason: str) -> Cell:
+    return Cell(f"{_('differs')}: {reason}", QUIET) if reason else Cell(_("differs"), BAD)

@@ -8,7 +8,7 @@ from typing import Any
 from costlab.algebra import Expr
 from costlab.comparison.record import AGREES, Comparison
 from costlab.figures.build import growth_figures, predicted_figures
-from costlab.formulas.document import machine_symbols, tie
+from costlab.formulas.document import machine_symbols, tie, tied_domain
 from costlab.formulas.order import order
 from costlab.formulas.record import CONVENTION, CostClass, Derivation
 from costlab.i18n import _
@@ -101,7 +101,7 @@ def _formula_row(
     if name == "flop_useful" and quantity.expr == item.cost["flop_matmul"].expr:
         return None
     tied = tie(quantity.expr, derivation)
-    growth = order(tied, item.domain, machine_symbols(tied))
+    growth = order(tied, tied_domain(item.domain, derivation), machine_symbols(tied))
     return (label, quantity.expr, Order(growth) if isinstance(growth, Expr) else str(growth))
 
 

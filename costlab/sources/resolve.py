@@ -59,7 +59,7 @@ def _from_catalogue(name: str) -> Source:
         fingerprint=_fingerprint(name),
         loops=spec.loops,
         constraints=spec.constraints,
-        options=spec.options,
+        options={**spec.options, **spec.decode_options},
         spec=spec,
     )
 

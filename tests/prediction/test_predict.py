@@ -149,3 +149,33 @@ def test_a_name_is_predicted_by_the_formulas_of_the_machines_backend(
 
     assert found.to_json() == predict(formulas, sizes, device).to_json()
     assert not any("backend calls them" in text for text in found.assumptions)
+
+
+def test_a_size_that_usually_follows_from_others_may_be_given_beside_them() -> None:
+    block, machine = load("transformer_block"), flat_machine()
+    usual = {"b": 1, "n": 5, "d": 8, "h": 2}
+
+    four_d, wider = (predict(block, usual | f, machine) for f in ({}, {"f": 33}))
+    assert (four_d.sizes["f"], wider.sizes["f"]) == (32, 33)
+    assert wider.flop is not None and four_d.flop is not None
+    assert 4 * 5 * 8 < wider.flop - four_d.flop < 4 * 5 * (8 + 10)  # and 5 GELUs
+    assert wider.doubling["d"]["flop"] is not None
+
+
+def test_a_shard_of_the_heads_keeps_its_width_and_head_size() -> None:
+    shard = {"b": 1, "n": 7, "d": 64, "h": 2, "g": 1, "k": 8}
+
+    sizes = predict(load("gqa_attention"), shard, flat_machine()).sizes
+
+    assert sizes == shard
+
+
+def test_what_follows_from_others_follows_when_they_are_doubled() -> None:
+    """Of grouped heads whose number stays, d/h doubles with d: scores cost twice."""
+    sizes = {"b": 1, "n": 10**6, "d": 8, "h": 2, "g": 1}
+
+    doubling = predict(load("gqa_attention"), sizes, flat_machine()).doubling
+
+    flop = doubling["d"]["flop"]
+    assert flop is not None
+    assert math.isclose(flop, (4 * 8 + 5 + 8 / 10**6) / (4 * 4 + 5), rel_tol=1e-4)

@@ -17,3 +17,9 @@ def test_a_size_below_the_line_can_be_left_open() -> None:
     heads = np.array([8.0, 12.0, 16.0])
     found = curve(derivation, "h", heads, own, "flop", None)
     assert np.isfinite(found.value).tolist() == [True, False, True], "512 is not in twelfths"
+
+
+def test_sizes_that_follow_from_the_searched_one_are_left_open() -> None:
+    assert "r" not in own_sizes(load("lsh_attention"), {}, "n")
+    assert own_sizes(load("lsh_attention"), {"r": 3}, "n")["r"] == 3
+    assert own_sizes(load("gqa_attention"), {"h": 8, "d": 64}, "n").get("k") is None

@@ -165,8 +165,8 @@ def _grid(low: int, high: int, step: int, log: bool, points: int) -> NDArray[np.
     whole = math.lcm(step, PERIOD)
     rough = even >= _FROM_PERIODS * whole
     found = np.where(rough, np.round(even / whole) * whole, np.round(even / step) * step)
-    found = np.sort(found[(found >= low) & (found <= high) & (found > 0)])
+    kept = found[(found >= low) & (found <= high) & (found > 0)]
     # np.unique would load numpy's masked arrays, a twentieth of a second at the start.
-    found = found[np.append(True, found[1:] != found[:-1])[: found.size]]
-    found.flags.writeable = False
-    return found
+    grid: NDArray[np.float64] = np.array(sorted(set(kept.tolist())), dtype=np.float64)
+    grid.flags.writeable = False
+    return grid

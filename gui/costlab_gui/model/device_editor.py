@@ -65,6 +65,9 @@ class Figure:
             "capacity": _("memory"),
             "bandwidth": _("memory bandwidth"),
             "cache": _("last-level cache"),
+            "link": _("link inside the node, one way"),
+            "network": _("network share of a device, one way"),
+            "per_node": _("devices of a node"),
         }[name]
 
     def value(self) -> float | None:
@@ -182,7 +185,8 @@ class Draft:
 
     def _tables(self, figures: Iterable[Figure]) -> dict[str, Any]:
         """The tables of the file."""
-        tables: dict[str, dict[str, Any]] = {"device": {}, "matrix": {}, "vector": {}, "memory": {}}
+        sections = ("device", "matrix", "vector", "memory", "interconnect")
+        tables: dict[str, dict[str, Any]] = {section: {} for section in sections}
         sources: dict[Source, str] = {}
         for one in figures:
             value = one.value()
@@ -260,6 +264,9 @@ def _figures(profile: DeviceProfile) -> Iterable[Figure]:
     yield one("memory.capacity", "B", profile.capacity)
     yield one("memory.cache", "B", profile.cache)
     yield one("device.power", "W", profile.power)
+    yield one("interconnect.link", "B/s", profile.link)
+    yield one("interconnect.network", "B/s", profile.network)
+    yield one("interconnect.per_node", "devices", profile.per_node)
     for section, rates in (("matrix", profile.matrix), ("vector", profile.vector)):
         for dtype in dict.fromkeys((*_RATES, *rates)):
             needed = section == "vector" and dtype == "float32" and profile.kind != "tpu"

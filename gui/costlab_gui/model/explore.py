@@ -7,15 +7,18 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costlab.errors import CostLabError, InputError, SizeError
 from costlab.figures.build import size_axis
 from costlab.figures.spec import LINEAR, LOG, MEASURED, PREDICTED, Axis, FigureSpec, Mark, Series
+from costlab.formulas.identity import cached_by_identity
 from costlab.formulas.record import Derivation
 from costlab.i18n import _
 from costlab.prediction.api import predict
 from costlab.prediction.grid import METRICS as PREDICTABLE
 from costlab.prediction.record import Prediction
+from costlab_gui.model.curves import Curve
 from costlab_gui.model.session import Session, Setting
 from costlab_gui.model.workspace import NotDerived, Workspace
 
@@ -70,9 +73,16 @@ def panel(
     stored: dict[str, list[Mapping[str, Any]]] = {}
     for one in measured:
         stored.setdefault(one["architecture"], []).append(one)
+    known = metric in PREDICTABLE
+    curves, compared = (
+        workspace.curves.of(session, setting, workspace, metric, points)
+        if known and setting is not None
+        else {}
+        for setting in (session.setting, session.reference)
+    )
     for target in session.shown:
         try:
-            series.append(_predicted(session, session.setting, workspace, target, metric, points))
+            series.append(_predicted(session, workspace, target, metric, curves))
         except NotDerived as missing:
             waiting.append(missing)
             problems[target] = str(missing.message)
@@ -80,9 +90,7 @@ def panel(
             problems[target] = str(error)
         if session.reference is not None:
             try:
-                series.append(
-                    _predicted(session, session.reference, workspace, target, metric, points, True)
-                )
+                series.append(_predicted(session, workspace, target, metric, compared, True))
             except CostLabError as error:
                 problems.setdefault(target, _("B: {error}").format(error=error))
         series += _measured(session, workspace, target, metric, stored.get(target, ()))
@@ -148,16 +156,15 @@ def _known(derivation: Derivation, sizes: Mapping[str, int]) -> dict[str, int]:
 
 def _predicted(
     session: Session,
-    setting: Setting,
     workspace: Workspace,
     target: str,
     metric: str,
-    points: int,
+    curves: Mapping[str, Curve | CostLabError],
     faint: bool = False,
 ) -> Series:
     if metric not in PREDICTABLE:
         raise InputError(_("energy is measured, not predicted yet"))
-    found = workspace.curves.of(session, setting, workspace, metric, points)[target]
+    found = curves[target]
     if isinstance(found, CostLabError):
         raise found
     x, values = found.x, found.values[metric]
@@ -168,17 +175,28 @@ def _predicted(
         raise SizeError(
             _("no formula between these sizes"), given=f"{session.over}={session.low}.."
         )
-    whole = metric == "time" and bool(np.isfinite(values.high[good]).all())
+    everywhere = bool(good.all())
+
+    def kept(numbers: NDArray[np.float64]) -> tuple[float, ...]:
+        return tuple((numbers if everywhere else numbers[good]).tolist())
+
+    banded = metric == "time" and not faint and bool(np.isfinite(values.high[good]).all())
     return Series(
         name=workspace.title(target) + (_(" (B)") if faint else ""),
-        x=tuple(x[good].tolist()),
-        y=tuple(values.value[good].tolist()),
+        x=_numbers(x) if everywhere else kept(x),
+        y=kept(values.value),
         kind=PREDICTED,
         colour=session.colour(target),
-        low=tuple(values.low[good].tolist()) if whole and not faint else (),
-        high=tuple(values.high[good].tolist()) if whole and not faint else (),
+        low=kept(values.low) if banded else (),
+        high=kept(values.high) if banded else (),
         faint=faint,
     )
+
+
+@cached_by_identity(256)
+def _numbers(array: NDArray[np.float64]) -> tuple[float, ...]:
+    """The numbers of the sizes of an axis, which many curves and frames share."""
+    return tuple(array.tolist())
 
 
 _FIELDS: Mapping[str, str] = {"time": "time_s", "memory": "peak_bytes", "energy": "energy_j"}

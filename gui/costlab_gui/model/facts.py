@@ -8,7 +8,7 @@ from typing import Any
 
 from costlab.algebra import Expr
 from costlab.errors import CostLabError
-from costlab.formulas.document import claim_document, machine_symbols, tie
+from costlab.formulas.document import claim_document, machine_symbols, tie, tied_domain
 from costlab.formulas.order import order, order_in_expr
 from costlab.formulas.plain import formula
 from costlab.formulas.text import candidates, parse
@@ -74,7 +74,7 @@ def facts(place: Place, quantity: str, scope: str) -> Facts:
     leading, powers = "", {}
     if expr is not None and quantity in _ORDERED:
         tied = tie(expr, derivation)
-        domain = shown_class(place, quantity, scope).domain
+        domain = tied_domain(shown_class(place, quantity, scope).domain, derivation)
         leading = summed(split(order(tied, domain, machine_symbols(tied))))
         powers = {
             name: summed(split(order_in_expr(tied, name)))
@@ -121,6 +121,7 @@ def _verdict(entry: Mapping[str, Any]) -> Verdict:
             derived=derived, claimed=claimed
         )
         text += _(" Derived: {derived}.").format(derived=derived)
+        text += f" {claim['differs']}" if claim["differs"] else ""
     return Verdict(agrees, short, text, claim["scope"])
 
 

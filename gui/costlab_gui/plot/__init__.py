@@ -1,1 +1,1 @@
-"""Draws figure specs on the screen: the only place that knows pixels and takes logarithms."""
+"""Draws figure specs on the screen: the only place that knows the screen's logarithms."""

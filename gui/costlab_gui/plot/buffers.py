@@ -2,43 +2,59 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QLineF
-from PySide6.QtGui import QPainter, QPixmap
+from PySide6.QtGui import QColor, QPainter, QPixmap, QPolygonF
 from shiboken6 import Shiboken
 
 from costlab_gui.plot.frame import Array
 
+_DOUBLE = 8
+_FIELDS = 10  # of a fragment: x, y, corner and size in the picture, scales, turn, opacity
 
-def draw_lines(painter: QPainter, rows: Array) -> None:
-    """Draw line segments with the painter's pen.
 
-    Args:
-        painter: where.
-        rows: ``x0, y0, x1, y1`` of each segment, of shape (count, 4).
-    """
-    if len(rows):
-        rows = np.ascontiguousarray(rows, dtype=np.float64)
-        draw: Any = painter.drawLines  # its stub knows no array
-        draw(_first(rows, QLineF), len(rows))
+def polygon(x: Array, y: Array) -> QPolygonF:
+    """The points with these coordinates."""
+    found = QPolygonF()
+    if x.size:
+        found.resize(x.size)
+        # Its stub knows neither the size nor that the memory can be written.
+        pointer: Any = Shiboken.VoidPtr
+        points = np.frombuffer(pointer(found.data(), 2 * x.size * _DOUBLE, True)).reshape(-1, 2)
+        points[:, 0], points[:, 1] = x, y
+    return found
 
 
 def draw_pictures(painter: QPainter, picture: QPixmap, x: Array, y: Array) -> None:
     """Draw ``picture`` with its middle at every x, y (logical pixels)."""
+    scale = 1.0 / picture.devicePixelRatio()
+    _draw(painter, picture, x, y, picture.width(), picture.height(), scale, scale)
+
+
+def draw_bars(painter: QPainter, colour: QColor, boxes: Array) -> None:
+    """Fill rectangles, one row ``middle x, middle y, width, height`` each."""
+    x, y, width, height = boxes.T
+    _draw(painter, _dot(colour.rgba()), x, y, 1.0, 1.0, width, height)
+
+
+def _draw(painter: QPainter, picture: QPixmap, x: Array, y: Array, *more: Any) -> None:
+    """Draw the same part of a picture everywhere; ``more`` is its size and both scales."""
     if not x.size:
         return
-    rows = np.empty((x.size, 10))
+    rows = np.zeros((x.size, _FIELDS))
     rows[:, 0], rows[:, 1] = x, y
-    rows[:, 2:4] = 0.0  # from the picture's corner
-    rows[:, 4], rows[:, 5] = picture.width(), picture.height()
-    rows[:, 6:8] = 1.0 / picture.devicePixelRatio()
-    rows[:, 8], rows[:, 9] = 0.0, 1.0  # not turned, opaque
+    for field, values in zip((4, 5, 6, 7), more, strict=True):
+        rows[:, field] = values
+    rows[:, 9] = 1.0
+    first = Shiboken.wrapInstance(rows.ctypes.data, QPainter.PixmapFragment)
     draw: Any = painter.drawPixmapFragments  # its stub knows one fragment alone
-    draw(_first(rows, QPainter.PixmapFragment), len(rows), picture)
+    draw(first, len(rows), picture)
 
 
-def _first(rows: Array, kind: type) -> Any:
-    """The first of the C++ objects, made of doubles alone, that the memory of ``rows`` is."""
-    return Shiboken.wrapInstance(rows.ctypes.data, kind)
+@lru_cache(maxsize=64)
+def _dot(colour: int) -> QPixmap:
+    found = QPixmap(1, 1)
+    found.fill(QColor.fromRgba(colour))
+    return found

@@ -2,80 +2,70 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
-from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QResizeEvent
-from PySide6.QtWidgets import (
-    QFrame,
-    QGraphicsGridLayout,
-    QGraphicsScene,
-    QGraphicsView,
-    QGraphicsWidget,
-    QWidget,
+from PySide6.QtCore import QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QMouseEvent,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QPixmap,
+    QResizeEvent,
+    QWheelEvent,
 )
+from PySide6.QtWidgets import QWidget
 
 from costlab.figures.spec import LOG, MEASURED, Axis, FigureSpec, Series
 from costlab_gui.plot.crosshair import CrosshairLayer
 from costlab_gui.plot.frame import Frame, Span, padded, to_view
+from costlab_gui.plot.gestures import Gestures
 from costlab_gui.plot.grid import GridLayer
 from costlab_gui.plot.lines import LineLayer
 from costlab_gui.plot.notes import NoteLayer
 from costlab_gui.plot.points import PointLayer
 from costlab_gui.plot.value_axis import ValueAxis
-from costlab_gui.plot.view_box import PlotView, Range
+from costlab_gui.plot.visible_range import Range, VisibleRange
 from costlab_gui.theme.tokens import current
 
 _AIR_Y, _AIR_POINTS = 0.06, 0.05
+_LEAST_LINES = 8
 EMPTY = FigureSpec("", Axis("n"), Axis(""), ())
 
 
-class Canvas(QGraphicsView):
-    """Draws a figure with its axes; ``view`` holds the visible range and takes the mouse."""
+class Canvas(QWidget):
+    """Draws a figure with its axes; ``seen`` holds the visible range, ``gestures`` the mouse.
+
+    All but the crosshair is kept as a picture until it changes, so that moving the crosshair
+    draws little.
+    """
 
     def __init__(self, font: QFont, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        for set_bar in (self.setHorizontalScrollBarPolicy, self.setVerticalScrollBarPolicy):
-            set_bar(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        # The scene would paint a second time for what the first paint has shown already.
-        self.setViewportUpdateMode(QGraphicsView.ViewportUpdateMode.NoViewportUpdate)
+        self.setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.spec = EMPTY
         self.lines: tuple[Series, ...] = ()
+        self.box = QRectF(0, 0, 1, 1)
         self._frame: Frame | None = None
-        self.view = PlotView()
+        self._picture = QPixmap()
+        self._drawn = False
+        self._margin = QFontMetricsF(font).height()
+        self.seen = VisibleRange(self)
+        self.gestures = Gestures(self.seen, self.frame, self)
         self.x_axis = ValueAxis(self.spec.x, False, font)
         self.y_axis = ValueAxis(self.spec.y, True, font)
-        self._all = QGraphicsScene(self)
-        # A handful of items that all lie in view: looking them up takes longer than painting them.
-        self._all.setItemIndexMethod(QGraphicsScene.ItemIndexMethod.NoIndex)
-        self._centre = self._lay_out(font)
-        self._all.addItem(self._centre)
-        self.setScene(self._all)
-        self._grid = GridLayer(
-            self.view, self.frame, 0, lambda: (self.x_axis.pixels, self.y_axis.pixels)
-        )
-        self.curves = LineLayer(self.view, self.frame, 10)
-        self.notes = NoteLayer(self.view, self.frame, 20, font)
-        self.points = PointLayer(self.view, self.frame, 30)
-        self.crosshair = CrosshairLayer(self.view, self.frame, 40, font)
-        self.view.ranged.connect(self.reframe)
-        self.view.resized.connect(self._resized)
-        self.view.rectangle_moved.connect(self.repaint_soon)
-        self.x_axis.turned.connect(lambda event: self.view.turn(event, 0))
-        self.y_axis.turned.connect(lambda event: self.view.turn(event, 1))
-
-    def _lay_out(self, font: QFont) -> QGraphicsWidget:
-        centre = QGraphicsWidget()
-        grid = QGraphicsGridLayout()
-        margin = QFontMetricsF(font).height()
-        grid.setContentsMargins(margin / 3, margin / 2, margin, margin / 3)
-        grid.setSpacing(0)
-        grid.addItem(self.y_axis, 0, 0)
-        grid.addItem(self.view, 0, 1)
-        grid.addItem(self.x_axis, 1, 1)
-        centre.setLayout(grid)
-        return centre
+        self._grid = GridLayer(lambda: (self.x_axis.pixels, self.y_axis.pixels))
+        self.curves = LineLayer()
+        self.notes = NoteLayer(font)
+        self.points = PointLayer()
+        self.crosshair = CrosshairLayer(font)
+        self.seen.moved.connect(self.reframe)
+        self.gestures.rectangle_moved.connect(self.update)
 
     def show_figure(self, spec: FigureSpec) -> None:
         """Draw ``spec``, whole unless the user has zoomed into the same axes."""
@@ -84,7 +74,7 @@ class Canvas(QGraphicsView):
             (before.scale, before.unit) != (after.scale, after.unit)
             for before, after in ((old.x, spec.x), (old.y, spec.y))
         ) or old.x.label != spec.x.label:  # fmt: skip
-            self.view.release()
+            self.seen.release()
         self.lines = tuple(series for series in spec.series if series.kind != MEASURED)
         measured = [series for series in spec.series if series.kind == MEASURED]
         self.x_axis.show_axis(spec.x)
@@ -93,48 +83,39 @@ class Canvas(QGraphicsView):
         self.points.show_series(measured, spec.x, spec.y)
         self.notes.show_notes(spec.marks, spec.rings)
         self.crosshair.show_series(self.lines)
-        if not self.view.is_touched:
-            self.view.show_range(self.whole_range())
-        self.reframe()
+        before = self.seen.range
+        if not self.seen.is_touched:
+            self.seen.show_range(self.whole_range())
+        if self.seen.range == before:
+            self.reframe()
 
-    def retheme(self, font: QFont) -> None:
-        """Take colours from the theme again, and another font."""
-        self.setBackgroundBrush(QColor(current().card))
+    def use_font(self, font: QFont) -> None:
+        """Write in another font; colours are those of the theme from now on."""
+        self._margin = QFontMetricsF(font).height()
         for part in (self.x_axis, self.y_axis, self.notes, self.crosshair):
             part.use_font(font)
-        self.resetCachedContent()
-        self.repaint_soon()
+        self.reframe()
 
     def choose(self, index: int | None) -> None:
         """Draw one of ``lines`` strongly and write its value at the crosshair."""
         if index != self.curves.chosen:
             self.curves.chosen = self.crosshair.chosen = index
-            self.repaint_soon()
+            self.redraw()
 
     def place_crosshair(self, at: float | None) -> None:
         """Move the crosshair to a value of x."""
         self.crosshair.at = at
         self._place_line()
-        self.repaint_soon()
+        self.update()
 
     def cuts(self) -> list[tuple[int, float]]:
         """Index into ``lines`` of every curve that the crosshair cuts, and the value there."""
         return self.crosshair.cuts(self.spec.x, self.spec.y)
 
     def frame(self) -> Frame:
-        """Axes and visible range in pixels."""
+        """Axes and visible range in pixels of ``box``."""
         if self._frame is None:
-            box: QRectF = self.view.rect()
-            width, height = max(box.width(), 1.0), max(box.height(), 1.0)
-            (x0, x1), (y0, y1) = self.view.range
-            self._frame = Frame(
-                self.spec.x,
-                self.spec.y,
-                Span(x0, x1, 0.0, width),
-                Span(y0, y1, height, -height),
-                width,
-                height,
-            )
+            self._frame = self._framed()
         return self._frame
 
     def whole_range(self) -> Range:
@@ -157,31 +138,99 @@ class Canvas(QGraphicsView):
     def reframe(self) -> None:
         """The visible range or the size changed."""
         self._frame = None
-        frame = self.frame()
-        self.x_axis.show_span(frame.x)
-        self.y_axis.show_span(frame.y)
         self._place_line()
-        self.repaint_soon()
+        self.redraw()
 
-    def repaint_soon(self) -> None:
-        """Paint once when everything that is due has been done."""
-        self.viewport().update()
+    def redraw(self) -> None:
+        """Draw everything anew when everything that is due has been done."""
+        self._drawn = False
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        return self.minimumSizeHint() * 2
+
+    def minimumSizeHint(self) -> QSize:
+        side = math.ceil(_LEAST_LINES * self._margin)
+        return QSize(side, side)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
-        room = QRectF(self.viewport().rect())
-        self._all.setSceneRect(room)
-        self._centre.setGeometry(room)
-
-    def _resized(self) -> None:
-        box = self.view.rect()
-        for layer in (self._grid, self.curves, self.notes, self.points, self.crosshair):
-            layer.resize(box)
         self.reframe()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        frame = self.frame()
+        if not self._drawn:
+            self._draw(frame)
+        painter = QPainter(self)
+        painter.drawPixmap(0, 0, self._picture)
+        painter.translate(self.box.topLeft())
+        painter.setClipRect(QRectF(0, 0, frame.width, frame.height))
+        self.crosshair.draw(painter, frame)
+        rectangle = self.gestures.rectangle
+        if rectangle is not None:
+            colour = QColor(current().accent)
+            painter.setPen(QPen(colour, 1))
+            colour.setAlphaF(0.12)
+            painter.setBrush(colour)
+            painter.drawRect(rectangle)
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        self.gestures.press(self._in_box(event.position()), event)
+
+    def mouseMoveEvent(self, event: QMouseEvent) -> None:
+        self.gestures.move(self._in_box(event.position()), event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        self.gestures.release(self._in_box(event.position()), event)
+
+    def mouseDoubleClickEvent(self, event: QMouseEvent) -> None:
+        self.gestures.double_click(self._in_box(event.position()), event)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        self.gestures.turn(self._in_box(event.position()), event)
+
+    def _in_box(self, at: QPointF) -> QPointF:
+        return at - self.box.topLeft()
+
+    def _framed(self) -> Frame:
+        """Place the axes and the box between them; their room depends on the range they show."""
+        margin, (x, y) = self._margin, self.seen.range
+        top = math.ceil(margin / 2)
+        height = math.floor(self.height() - margin / 3 - self.x_axis.thickness) - top
+        height = max(height, 1)
+        y_span = Span(*y, height, -height)
+        self.y_axis.show_span(y_span)
+        left = math.ceil(margin / 3 + self.y_axis.thickness)
+        width = max(math.floor(self.width() - margin) - left, 1)
+        x_span = Span(*x, 0.0, width)
+        self.x_axis.show_span(x_span)
+        self.box = QRectF(left, top, width, height)
+        thick = self.y_axis.thickness
+        self.y_axis.room = QRectF(left - thick, top, thick, height)
+        self.x_axis.room = QRectF(left, top + height, width, self.x_axis.thickness)
+        return Frame(self.spec.x, self.spec.y, x_span, y_span, width, height)
+
+    def _draw(self, frame: Frame) -> None:
+        """Draw all but the crosshair into the picture."""
+        ratio = self.devicePixelRatioF()
+        size = QSize(math.ceil(self.width() * ratio), math.ceil(self.height() * ratio))
+        if self._picture.size() != size:
+            self._picture = QPixmap(size)
+        self._picture.setDevicePixelRatio(ratio)
+        self._picture.fill(QColor(current().card))
+        painter = QPainter(self._picture)
+        self.x_axis.draw(painter)
+        self.y_axis.draw(painter)
+        painter.translate(self.box.topLeft())
+        painter.setClipRect(QRectF(0, 0, frame.width, frame.height))
+        for layer in (self._grid, self.curves, self.notes, self.points):
+            layer.draw(painter, frame)
+        painter.end()
+        self._drawn = True
 
     def _place_line(self) -> None:
         at = self.crosshair.at
-        self.view.line = None if at is None else self.frame().place_x(at)
+        self.gestures.line = None if at is None else self.frame().place_x(at)
 
 
 def _window(axis: Axis) -> tuple[float, float] | None:

@@ -5,26 +5,26 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Sequence
+from functools import lru_cache
 
 from PySide6.QtCore import QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QGraphicsItem
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPixmap
 
 from costlab.figures.spec import MEASURED, Axis, Series
 from costlab.units import format_value
 from costlab_gui.plot.frame import Frame, coordinate, from_view
-from costlab_gui.plot.layer import FrameOf, Layer
+from costlab_gui.plot.layer import Layer
 from costlab_gui.theme.tokens import current
 
 _DOT = 3.5
+_REACH = 5.0  # half a side of the picture of a dot
 _GAP = 8.0
 
 
 class CrosshairLayer(Layer):
     """Draws the line at ``at``, a dot on every curve, and the chosen curve's value in words."""
 
-    def __init__(self, parent: QGraphicsItem, frame: FrameOf, z: float, font: QFont) -> None:
-        super().__init__(parent, frame, z)
+    def __init__(self, font: QFont) -> None:
         self.use_font(font)
         self.at: float | None = None
         self.chosen: int | None = None
@@ -62,15 +62,14 @@ class CrosshairLayer(Layer):
         pen.setDashPattern([4.0, 3.0])
         painter.setPen(pen)
         painter.drawLine(QPointF(x, 0), QPointF(x, frame.height))
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing, True)
+        ratio = painter.device().devicePixelRatioF()
         for index, value in self.cuts(frame.x_axis, frame.y_axis):
             series = self._series[index]
             y = frame.place_y(value)
             if series.faint or not -_DOT <= y <= frame.height + _DOT:
                 continue
-            painter.setPen(QPen(QColor(theme.card), 1))
-            painter.setBrush(QColor(theme.curve(series.colour)))
-            painter.drawEllipse(QPointF(x, y), _DOT, _DOT)
+            dot = _dot(theme.curve(series.colour), theme.card, ratio)
+            painter.drawPixmap(QPointF(x - _REACH, y - _REACH), dot)
             if index == self.chosen:
                 self._write(painter, frame, x, y, format_value(value, frame.y_axis.unit))
 
@@ -87,6 +86,22 @@ class CrosshairLayer(Layer):
         painter.setFont(self._font)
         painter.setPen(QColor(current().text))
         painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+
+
+@lru_cache(maxsize=128)
+def _dot(colour: str, ground: str, ratio: float) -> QPixmap:
+    """A dot with a rim in the ground's colour, so that it stands out on its line."""
+    side = round(2 * _REACH * ratio)
+    picture = QPixmap(side, side)
+    picture.setDevicePixelRatio(ratio)
+    picture.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(picture)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(QPen(QColor(ground), 1))
+    painter.setBrush(QColor(colour))
+    painter.drawEllipse(QPointF(_REACH, _REACH), _DOT, _DOT)
+    painter.end()
+    return picture
 
 
 def value_at(series: Series, at: float, x_axis: Axis, y_axis: Axis) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from PySide6.QtCore import QEvent, QPoint, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QKeyEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QLabel, QMenu, QToolButton, QVBoxLayout, QWidget
 
@@ -46,7 +46,7 @@ class FigureView(QWidget):
         super().__init__(parent)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self._graphics = Canvas(self._tick_font(), self)
-        self._view = self._graphics.view
+        self._seen = self._graphics.seen
         column = QVBoxLayout(self)
         column.setContentsMargins(1, 1, 1, 1)
         column.addWidget(self._graphics)
@@ -65,11 +65,10 @@ class FigureView(QWidget):
         self.retheme()
 
     def _connect(self) -> None:
-        self._view.touched.connect(self._touched)
-        self._view.pointed.connect(self._point)
-        self._view.chosen.connect(self._choose)
-        self._view.menu_wanted.connect(self._menu)
-        self._graphics.x_axis.chosen.connect(self._choose)
+        self._seen.touched.connect(self._touched)
+        self._graphics.gestures.pointed.connect(self._point)
+        self._graphics.gestures.chosen.connect(self._choose)
+        self._graphics.gestures.menu_wanted.connect(self._menu)
 
     @property
     def spec(self) -> FigureSpec:
@@ -104,13 +103,13 @@ class FigureView(QWidget):
     def set_live(self, live: bool) -> None:
         """Draw faster and coarser while a slider is dragged, and finely again afterwards."""
         self._graphics.curves.antialias = not live
-        self._graphics.repaint_soon()
+        self._graphics.redraw()
         if not live:
             self._describe()
 
     def retheme(self) -> None:
         """Take colours and fonts from the theme again."""
-        self._graphics.retheme(self._tick_font())
+        self._graphics.use_font(self._tick_font())
 
     @property
     def crosshair(self) -> float | None:
@@ -138,44 +137,43 @@ class FigureView(QWidget):
 
     def fit(self) -> None:
         """Show everything again and follow the figure from now on."""
-        self._view.release()
-        self._view.show_range(self._graphics.whole_range())
+        self._seen.release()
+        self._seen.show_range(self._graphics.whole_range())
         self.fitted.emit()
 
     def undo_zoom(self) -> None:
         """Show what was shown before the last zoom or pan."""
-        if self._view.undo() and not self._view.is_touched:
-            self._view.show_range(self._graphics.whole_range())
+        if self._seen.undo() and not self._seen.is_touched:
+            self._seen.show_range(self._graphics.whole_range())
 
     def zoom(self, low: float, high: float) -> None:
         """Show x from ``low`` to ``high`` (values), as if the user had zoomed there."""
         x = to_view([low, high], self.spec.x)
         wanted = (float(x[0]), float(x[1]))
-        if wanted != self._view.range[0]:
-            self._view.zoom_to((wanted, self._view.range[1]))
+        if wanted != self._seen.range[0]:
+            self._seen.zoom_to((wanted, self._seen.range[1]))
 
     @property
     def is_zoomed(self) -> bool:
         """Whether the user chose the range."""
-        return self._view.is_touched
+        return self._seen.is_touched
 
     @property
     def x_range(self) -> tuple[float, float]:
         """Visible values of x."""
-        low, high = self._view.range[0]
+        low, high = self._seen.range[0]
         return from_view(low, self.spec.x), from_view(high, self.spec.x)
 
     @property
     def y_range(self) -> tuple[float, float]:
         """Visible values of y."""
-        low, high = self._view.range[1]
+        low, high = self._seen.range[1]
         return from_view(low, self.spec.y), from_view(high, self.spec.y)
 
     def pixel(self, x: float, y: float) -> QPoint:
         """Where in this widget a pair of values is drawn."""
-        scene = self._view.mapToScene(*self.frame().place(x, y))
-        found: QPoint = self._graphics.mapTo(self, self._graphics.mapFromScene(scene))
-        return found
+        place = QPointF(*self.frame().place(x, y)) + self._graphics.box.topLeft()
+        return self._graphics.mapTo(self, place.toPoint())
 
     def frame(self) -> Frame:
         """Axes and visible range in pixels."""
@@ -231,9 +229,9 @@ class FigureView(QWidget):
         return font
 
     def _touched(self) -> None:
-        self._fit.setVisible(self._view.is_touched)
+        self._fit.setVisible(self._seen.is_touched)
         self._fit.raise_()
-        if self._view.is_touched:
+        if self._seen.is_touched:
             self.x_zoomed.emit(*self.x_range)
 
     def _point(self, pixel: float) -> None:

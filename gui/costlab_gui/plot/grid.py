@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QLineF
 from PySide6.QtGui import QColor, QPainter, QPen
-from PySide6.QtWidgets import QGraphicsItem
 
 from costlab_gui.plot.frame import Frame
-from costlab_gui.plot.layer import FrameOf, Layer
+from costlab_gui.plot.layer import Layer
 from costlab_gui.theme.tokens import current
 
 # Pixels of the grid lines along the x and the y axis.
@@ -19,8 +18,7 @@ Places = Callable[[], tuple[Sequence[float], Sequence[float]]]
 class GridLayer(Layer):
     """Draws a line at every tick."""
 
-    def __init__(self, parent: QGraphicsItem, frame: FrameOf, z: float, places: Places) -> None:
-        super().__init__(parent, frame, z)
+    def __init__(self, places: Places) -> None:
         self._places = places
 
     def draw(self, painter: QPainter, frame: Frame) -> None:

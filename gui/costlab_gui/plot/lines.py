@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
-from PySide6.QtWidgets import QGraphicsItem
 
 from costlab.figures.palette import PATTERNS, style
-from costlab.figures.spec import Axis, Series
+from costlab.figures.spec import LOG, Axis, Series
+from costlab.formulas.identity import cached_by_identity
+from costlab_gui.plot.buffers import polygon
 from costlab_gui.plot.clipping import visible
 from costlab_gui.plot.frame import Array, Frame, to_view
-from costlab_gui.plot.layer import FrameOf, Layer
+from costlab_gui.plot.layer import Layer
 from costlab_gui.plot.thinning import thin
 from costlab_gui.theme.tokens import current
 
 _WIDTH, _FAINT_WIDTH, _CHOSEN_WIDTH = 2.0, 1.2, 3.0
 _BAND_ALPHA = 0.15
 _FAINT = 0.55
+_LOG_AXIS = Axis("")
 
 
 def curve_pen(index: int, colour: QColor, width: float = _WIDTH) -> QPen:
@@ -47,8 +50,7 @@ class _Shapes:
 class LineLayer(Layer):
     """Draws every series of kind "predicted" or "formula"."""
 
-    def __init__(self, parent: QGraphicsItem, frame: FrameOf, z: float) -> None:
-        super().__init__(parent, frame, z)
+    def __init__(self) -> None:
         self.antialias = True
         self.chosen: int | None = None
         self._series: tuple[Series, ...] = ()
@@ -61,16 +63,18 @@ class LineLayer(Layer):
     def show_series(self, series: Sequence[Series], x_axis: Axis, y_axis: Axis) -> None:
         """Take new curves."""
         self._series = tuple(series)
-        xs: list[float] = []
+        xs: list[Array] = []
         ys: list[float] = []
         self._runs = []
         for index, one in enumerate(self._series):
+            x = _logs(one.x) if x_axis.scale == LOG else _array(one.x)
             for values in (one.y, one.low, one.high):
                 if values:
-                    self._runs.append((len(xs), len(xs) + len(one.x), index))
-                    xs.extend(one.x)
+                    self._runs.append((len(ys), len(ys) + len(values), index))
+                    xs.append(x)
                     ys.extend(values)
-        self._x, self._y = to_view(xs, x_axis), to_view(ys, y_axis)
+        self._x = np.concatenate(xs) if xs else np.empty(0)
+        self._y = to_view(ys, y_axis)
         self._cached = None
 
     @property
@@ -85,32 +89,28 @@ class LineLayer(Layer):
         theme = current()
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
-        for index, polygon in bands:
+        for index, outline in bands:
             colour = QColor(theme.curve(self._series[index].colour))
             colour.setAlphaF(_BAND_ALPHA)
             painter.setBrush(colour)
-            painter.drawPolygon(polygon)
+            painter.drawPolygon(outline)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, self.antialias)
         # Faint lines first, the chosen one last: it lies on top.
         order = sorted(
             lines, key=lambda line: (line[0] == self.chosen, not self._series[line[0]].faint)
         )
-        for index, polygon in order:
+        for index, points in order:
             painter.setPen(self._pen(index))
-            painter.drawPolyline(polygon)
+            painter.drawPolyline(points)
 
     def _pen(self, index: int) -> QPen:
-        series = self._series[index]
-        theme = current()
-        colour = QColor(theme.curve(series.colour))
+        series, theme = self._series[index], current()
         width = _CHOSEN_WIDTH if index == self.chosen else _WIDTH
-        if series.faint:
-            colour, width = _mixed(colour, QColor(theme.card), _FAINT), _FAINT_WIDTH
-        return curve_pen(series.colour, colour, width)
+        return _pen(series.colour, theme.curve(series.colour), theme.card, width, series.faint)
 
     def _shapes(self, frame: Frame) -> _Shapes:
         px, py = frame.x.pixels(self._x), frame.y.pixels(self._y)
-        wanted, starts = self._visible(px)
+        wanted, starts = self._visible(px, frame.width)
         if not wanted.size:
             return _Shapes(frame, [], [])
         px, py = px[wanted], py[wanted]
@@ -128,7 +128,7 @@ class LineLayer(Layer):
             if index not in curves:
                 curves.add(index)
                 for piece in visible(x, y, frame.width, frame.height):
-                    lines.append((index, _polygon(*piece)))
+                    lines.append((index, polygon(*piece)))
             else:
                 edge = (np.clip(x, -reach, reach), np.clip(y, -reach, reach))
                 edges.setdefault(index, []).append(edge)
@@ -137,9 +137,8 @@ class LineLayer(Layer):
         ]  # fmt: skip
         return _Shapes(frame, lines, bands)
 
-    def _visible(self, px: Array) -> tuple[NDArray[np.intp], list[tuple[int, int]]]:
+    def _visible(self, px: Array, width: float) -> tuple[NDArray[np.intp], list[tuple[int, int]]]:
         """Indices of the points in view with one more at either end, and the new runs."""
-        width = self._box.width()
         if not px.size or (px.min() >= -1.0 and px.max() <= width + 1.0):
             return np.arange(px.size), [(start, stop) for start, stop, _index in self._runs]
         parts, runs, at = [], [], 0
@@ -154,14 +153,25 @@ class LineLayer(Layer):
         return (np.concatenate(parts) if parts else np.empty(0, dtype=int)), runs
 
 
+@cached_by_identity(256)
+def _array(values: tuple[float, ...]) -> Array:
+    return np.array(values)
+
+
+@cached_by_identity(256)
+def _logs(values: tuple[float, ...]) -> Array:
+    return to_view(values, _LOG_AXIS)
+
+
+@lru_cache(maxsize=256)
+def _pen(index: int, colour: str, ground: str, width: float, faint: bool) -> QPen:
+    if faint:
+        return curve_pen(index, _mixed(QColor(colour), QColor(ground), _FAINT), _FAINT_WIDTH)
+    return curve_pen(index, QColor(colour), width)
+
+
 def _outline(low: tuple[Array, Array], high: tuple[Array, Array]) -> QPolygonF:
-    return _polygon(
-        np.concatenate([low[0], high[0][::-1]]), np.concatenate([low[1], high[1][::-1]])
-    )
-
-
-def _polygon(x: Array, y: Array) -> QPolygonF:
-    return QPolygonF([QPointF(a, b) for a, b in zip(x.tolist(), y.tolist(), strict=True)])
+    return polygon(np.concatenate([low[0], high[0][::-1]]), np.concatenate([low[1], high[1][::-1]]))
 
 
 def _mixed(colour: QColor, ground: QColor, share: float) -> QColor:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QGraphicsItem
 
 from costlab.figures.spec import Mark, Ring
 from costlab_gui.plot.frame import Frame
-from costlab_gui.plot.layer import FrameOf, Layer
+from costlab_gui.plot.layer import Layer
 from costlab_gui.theme.tokens import current
 
 _GAP = 6.0
@@ -21,8 +20,7 @@ _DASHES = [4.0, 4.0]
 class NoteLayer(Layer):
     """Draws marks as dashed lines and rings as circles; their labels stay in view."""
 
-    def __init__(self, parent: QGraphicsItem, frame: FrameOf, z: float, font: QFont) -> None:
-        super().__init__(parent, frame, z)
+    def __init__(self, font: QFont) -> None:
         self.use_font(font)
         self._marks: tuple[Mark, ...] = ()
         self._rings: tuple[Ring, ...] = ()

@@ -8,13 +8,12 @@ from collections.abc import Sequence
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPixmap, QPolygonF
-from PySide6.QtWidgets import QGraphicsItem
 
 from costlab.figures.palette import style
 from costlab.figures.spec import Axis, Series
-from costlab_gui.plot.buffers import draw_lines, draw_pictures
+from costlab_gui.plot.buffers import draw_bars, draw_pictures
 from costlab_gui.plot.frame import Array, Frame, to_view
-from costlab_gui.plot.layer import FrameOf, Layer
+from costlab_gui.plot.layer import Layer
 from costlab_gui.theme.tokens import current
 
 RADIUS = 4.5
@@ -25,8 +24,7 @@ _BAR = 1.4
 class PointLayer(Layer):
     """Draws every series of kind "measured"."""
 
-    def __init__(self, parent: QGraphicsItem, frame: FrameOf, z: float) -> None:
-        super().__init__(parent, frame, z)
+    def __init__(self) -> None:
         self._series: tuple[Series, ...] = ()
         self._coordinates: list[tuple[Array, Array, Array, Array]] = []
 
@@ -60,9 +58,11 @@ class PointLayer(Layer):
             px, py = frame.x.pixels(x), frame.y.pixels(y)
             seen = (px > -RADIUS) & (px < frame.width + RADIUS)
             if low.size:
-                painter.setPen(QPen(colour, _BAR))
-                bars = _bars(px[seen], frame.y.pixels(low[seen]), frame.y.pixels(high[seen]))
-                draw_lines(painter, bars)
+                reach = 2 * frame.height
+                ends = (
+                    np.clip(frame.y.pixels(values[seen]), -reach, reach) for values in (low, high)
+                )
+                draw_bars(painter, colour, _bars(px[seen], *ends))
             seen &= (py > -RADIUS) & (py < frame.height + RADIUS)
             if seen.any():
                 picture = _picture(style(series.colour).marker, colour, ratio)
@@ -73,11 +73,12 @@ def _bars(x: Array, low: Array, high: Array) -> Array:
     """Upright line, foot and top of every bar; those that their marker covers are left out."""
     shown = low - high > 2 * RADIUS
     x, low, high = x[shown], low[shown], high[shown]
+    wide, thin = np.full(x.size, 2 * _CAP), np.full(x.size, _BAR)
     return np.concatenate(
         [
-            np.column_stack([x, low, x, high]),
-            np.column_stack([x - _CAP, low, x + _CAP, low]),
-            np.column_stack([x - _CAP, high, x + _CAP, high]),
+            np.column_stack([x, (low + high) / 2, thin, low - high]),
+            np.column_stack([x, low, wide, thin]),
+            np.column_stack([x, high, wide, thin]),
         ]
     )
 

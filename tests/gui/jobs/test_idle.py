@@ -1,4 +1,4 @@
-"""What can wait is done in its order, and not before the hold ends."""
+"""Work that waits for the first picture, and is done in pieces afterwards."""
 
 from __future__ import annotations
 
@@ -7,18 +7,32 @@ from pytestqt.qtbot import QtBot
 from costlab_gui.jobs.idle import Idle
 
 
-def test_work_waits_for_the_end_of_the_hold_and_keeps_its_order(qtbot: QtBot) -> None:
-    idle, done = Idle(), list[str]()
-    idle.soon(lambda: done.append("at once"))
-    assert done == ["at once"] and not idle.busy
+def test_pieces_are_done_in_order_after_the_hold(qtbot: QtBot) -> None:
+    idle, done = Idle(), []
     idle.hold()
-    idle.soon(lambda: done.append("first"))
-    idle.later(lambda: done.append("second"))
-    qtbot.wait(50)
-    assert done == ["at once"] and idle.busy
+    for number in range(3):
+        idle.later(lambda number=number: done.append(number))  # type: ignore[misc]
+    idle.soon(lambda: done.append(3))
+
+    assert done == [] and idle.busy
     idle.release()
-    qtbot.waitUntil(lambda: done == ["at once", "first", "second"])
-    idle.later(lambda: done.append("never"))
+    assert done == [], "nothing is done before the event loop comes round"
+    qtbot.waitUntil(lambda: not idle.busy)
+    assert done == [0, 1, 2, 3]
+
+
+def test_without_a_hold_what_is_due_soon_is_done_at_once() -> None:
+    idle, done = Idle(), []
+
+    idle.soon(lambda: done.append(1))
+
+    assert done == [1] and not idle.busy
+
+
+def test_what_waits_is_dropped_when_the_app_ends() -> None:
+    idle, done = Idle(), []
+    idle.later(lambda: done.append(1))
+
     idle.stop()
-    qtbot.wait(50)
-    assert "never" not in done and not idle.busy
+
+    assert not idle.busy and done == []

@@ -1,0 +1,1 @@
+"""What texts say about the cost of sequence models, answered from formulas and structure."""

@@ -1,0 +1,88 @@
+"""Memory of a rank under many plans at once, by kind, against the device's capacity.
+
+The fullest rank is the first pipeline stage: it keeps activations of p passes (1F1B), of
+``p (1 + (p - 1) / (p v))`` with v interleaved stages (Korthikanti et al. 2022, section 4.2.3), of
+all passes under GPipe.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from costlab.planning.parallel import Column, Plans
+from costlab.planning.step_time import rank_parameters
+from costlab.planning.workload import Workload
+
+_WEIGHT, _GRADIENT, _STATES = 2.0, 2.0, 12.0
+_RESERVE = 1.5 * 2**30  # context, library and allocator
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Bytes of the fullest rank by kind, one column entry per plan."""
+
+    weights: Column
+    gradients: Column
+    optimizer: Column
+    activations: Column
+    buffers: Column
+    reserve: Column
+
+    @property
+    def total(self) -> Column:
+        """All kinds together."""
+        parts = (self.weights, self.gradients, self.optimizer, self.activations, self.buffers)
+        return sum(parts, self.reserve)
+
+    def kinds(self, index: int) -> dict[str, float]:
+        """Bytes by kind of one plan."""
+        names = ("weights", "gradients", "optimizer", "activations", "buffers", "reserve")
+        return {name: float(getattr(self, name)[index]) for name in names}
+
+
+def budget(work: Workload, plans: Plans, *, stored_scores: bool = False) -> Budget:
+    """Bytes of the fullest rank under each plan.
+
+    Args:
+        stored_scores: whether attention keeps its n x n scores (no flash attention).
+    """
+    p = plans
+    dense, expert = rank_parameters(work, p)
+    held = dense + expert
+    replicas = p.dp * p.cp
+
+    def shared(stage: int) -> Column:
+        over = np.where(p.zero >= stage, replicas, 1.0)
+        over_experts = np.where(p.zero >= stage, replicas / p.ep, 1.0)
+        return dense / over + expert / over_experts
+
+    level = p.recompute.astype(int)
+    saved = np.array(work.saved_bytes)[level]
+    whole = np.array(work.whole_saved_bytes)[level]
+    whole_share = np.where(p.sequence > 0, 1 / p.tp, 1.0)
+    layer = whole * whole_share + (saved - whole) / p.tp
+    if stored_scores:
+        layer = layer + np.where(level == 0, 5.0 * work.scores / p.tp, 0.0)
+    deep = np.where(
+        p.interleave > 1, p.pp + (p.pp - 1) / p.interleave, np.minimum(p.pp, p.accumulation)
+    )
+    passes = np.where(p.gpipe > 0, p.accumulation, deep)
+    layers = np.ceil(work.layers / p.pp)
+    per_pass = p.micro / p.cp
+    activations = layers * layer * per_pass * np.where(p.pp > 1, passes, 1.0)
+    # What one layer being computed again, and the loss, hold for a moment.
+    full = np.array(work.saved_bytes)[0] - np.array(work.whole_saved_bytes)[0]
+    moment = np.where(level == 2, per_pass * (work.whole_saved_bytes[0] * whole_share
+                                              + full / p.tp), 0.0)  # fmt: skip
+    logits = np.where(p.pp > 1, 0.0, per_pass * work.logit_bytes / p.tp)
+    gathered = np.where(p.zero >= 3, 2 * _WEIGHT * held / np.ceil(work.layers / p.pp), 0.0)
+    return Budget(
+        weights=_WEIGHT * shared(3),
+        gradients=_GRADIENT * shared(2),
+        optimizer=_STATES * shared(1),
+        activations=activations,
+        buffers=np.maximum(moment, logits) + gathered,
+        reserve=np.full_like(p.tp, _RESERVE),
+    )

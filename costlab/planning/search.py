@@ -1,0 +1,191 @@
+"""The best plan, the Pareto front, and why: thousands of plans priced at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from itertools import product
+
+import numpy as np
+
+from costlab.errors import InputError
+from costlab.i18n import _
+from costlab.planning.budget import Budget, budget
+from costlab.planning.cluster import Cluster
+from costlab.planning.parallel import Plan, Plans
+from costlab.planning.software import Software
+from costlab.planning.step_time import StepTime, step_time
+from costlab.planning.workload import Workload
+from costlab.units import format_value
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """Which plans are tried.
+
+    Attributes:
+        batch: sequences of a step; the plans' dp x micro x accumulation equals it.
+        zero: stages of ZeRO.
+        recompute: levels of recomputation.
+        micro: most sequences of a pass.
+        interleave: most stages of a rank.
+        beyond_node: whether a tensor-parallel group may span nodes.
+    """
+
+    batch: int
+    zero: tuple[int, ...] = (1, 3)
+    recompute: tuple[int, ...] = (0, 1, 2)
+    micro: int = 16
+    interleave: int = 6
+    beyond_node: bool = False
+
+
+def plans_of(work: Workload, cluster: Cluster, space: Space) -> Plans:
+    """Every valid plan of the space.
+
+    Raises:
+        InputError: if no way to divide the devices is valid; says what binds.
+    """
+    rows = list(_rows(work, cluster, space))
+    if not rows:
+        raise InputError(
+            _("no plan divides the devices"),
+            given=_("{n} devices, {b} sequences a step, {h} heads, {l} layers").format(
+                n=cluster.devices, b=space.batch, h=work.heads, l=work.layers
+            ),
+            advice=_nearest(work, cluster, space),
+        )
+    columns = np.array(rows, dtype=float).T
+    names = [field.name for field in fields(Plan)]
+    return Plans(**dict(zip(names, columns, strict=True)))
+
+
+def _rows(work: Workload, cluster: Cluster, space: Space) -> Iterator[tuple[int, ...]]:
+    most = cluster.devices if space.beyond_node else cluster.per_node
+    for tp in _divisors(cluster.devices):
+        if tp > most or (tp > 1 and (work.heads % tp or work.width % tp)):
+            continue
+        for pp in _divisors(cluster.devices // tp):
+            if pp > work.layers or work.layers % pp:
+                continue
+            for dp in _divisors(cluster.devices // tp // pp):
+                cp = cluster.devices // tp // pp // dp
+                if space.batch % dp or work.length % (2 * cp) or (cp > 1 and work.heads < 1):
+                    continue
+                yield from _passes(work, space, dp, tp, pp, cp)
+
+
+def _passes(
+    work: Workload, space: Space, dp: int, tp: int, pp: int, cp: int
+) -> Iterator[tuple[int, ...]]:
+    per_replica = space.batch // dp
+    experts = [e for e in _divisors(dp * cp) if work.experts % e == 0] if work.experts else [1]
+    chunks = [v for v in _divisors(work.layers // pp) if v <= space.interleave] if pp > 1 else [1]
+    for micro in _divisors(per_replica):
+        if micro > space.micro:
+            continue
+        passes = per_replica // micro
+        for ep, v, zero, again in product(experts, chunks, space.zero, space.recompute):
+            if v > 1 and passes % pp:
+                continue  # Megatron's interleaved schedule needs whole rounds
+            if zero >= 3 and pp > 1:
+                continue  # weights gathered again for every pass of every stage: never chosen
+            yield dp, tp, pp, cp, ep, zero, micro, passes, v, again, int(tp > 1), 0
+
+
+def _divisors(number: int) -> list[int]:
+    return [d for d in range(1, number + 1) if number % d == 0]
+
+
+def _nearest(work: Workload, cluster: Cluster, space: Space) -> str:
+    for devices in range(cluster.devices - 1, 0, -1):
+        if space.batch % devices == 0:
+            return _("{n} devices would divide the batch; or give a batch that {d} divides").format(
+                n=devices, d=cluster.devices
+            )
+    return _("give another --batch")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Plans of a space with their time and memory, and which fit.
+
+    ``order`` are indices of those that fit, the fastest first.
+    """
+
+    work: Workload
+    cluster: Cluster
+    plans: Plans
+    time: StepTime
+    memory: Budget
+    order: Sequence[int]
+
+    def tokens_per_s(self, index: int) -> float:
+        """Tokens of all devices per second."""
+        batch = float(self.plans.batch[index])
+        return batch * self.work.length / float(self.time.total[index])
+
+    def mfu(self, index: int, dtype: str = "bfloat16") -> float:
+        """Model FLOP/s over the peak rate, recomputation not counted."""
+        flop = self.work.model_flop * float(self.plans.batch[index])
+        peak = self.cluster.flop_per_s(dtype) * self.cluster.devices
+        return flop / float(self.time.total[index]) / peak
+
+
+def search(
+    work: Workload, cluster: Cluster, soft: Software, space: Space, *, limit: float | None = None
+) -> Found:
+    """Price all plans of the space and rank those that fit.
+
+    Args:
+        limit: bytes of memory a device may use; all of it by default.
+
+    Raises:
+        InputError: if none fits; says what binds and the smallest change that helps.
+    """
+    plans = plans_of(work, cluster, space)
+    time = step_time(work, plans, cluster, soft)
+    memory = budget(work, plans, stored_scores=soft.stored_scores > 0)
+    capacity = limit or cluster.capacity_bytes
+    fits = memory.total <= capacity
+    if not fits.any():
+        raise InputError(
+            _("no plan fits"),
+            given=_("{work} on {n} devices of {size}").format(
+                work=work.name, n=cluster.devices, size=format_value(int(capacity), "B")
+            ),
+            advice=_what_helps(memory, capacity, cluster, plans),
+        )
+    ranked = np.argsort(np.where(fits, time.total, np.inf), kind="stable")
+    order = [int(i) for i in ranked[: int(fits.sum())]]
+    return Found(work, cluster, plans, time, memory, order)
+
+
+def _what_helps(memory: Budget, capacity: float, cluster: Cluster, plans: Plans) -> str:
+    least = int(np.argmin(memory.total))
+    kinds = memory.kinds(least)
+    binds = max(kinds, key=lambda name: kinds[name])
+    need = float(memory.total[least])
+    state = kinds["weights"] + kinds["gradients"] + kinds["optimizer"]
+    rest = capacity - (need - state)
+    more = (
+        _("about {n} devices would hold the state").format(
+            n=int(np.ceil(cluster.devices * state / rest))
+        )
+        if rest > 0
+        else _("a shorter sequence is needed")
+    )
+    return _("the smallest plan ({plan}) needs {need}, most of it {binds}; {more}").format(
+        plan=plans[least].text(), need=format_value(int(need), "B"), binds=binds, more=more
+    )
+
+
+def pareto(columns: Iterable[np.ndarray]) -> list[int]:
+    """Indices that no other beats in every column (smaller is better), sorted by the first."""
+    values = np.stack(list(columns), axis=1)
+    order = np.lexsort(values.T[::-1])
+    kept: list[int] = []
+    for i in order:
+        if not any(np.all(values[j] <= values[i]) for j in kept):
+            kept.append(int(i))
+    return kept

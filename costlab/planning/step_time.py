@@ -1,0 +1,164 @@
+"""Time of a training step under many plans at once: arithmetic, memory, links, bubble, optimizer.
+
+A layer's forward takes ``max(products / rate + traffic / bandwidth, launches) + links``; backward
+takes twice the arithmetic, and once more what is computed again. A pipeline of p stages runs
+``m + (p - 1) / v`` passes one after another (Narayanan et al. 2021, section 2.2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from costlab.planning.cluster import Cluster
+from costlab.planning.communication import all_to_all_s, group
+from costlab.planning.parallel import Column, Plans
+from costlab.planning.software import Software
+from costlab.planning.workload import Workload
+
+_ELEMENT = 2.0  # bytes of what travels: bfloat16 or float16
+_OPTIMIZER_BYTES = 32.0  # read and written per parameter: weight, gradient, master, two moments
+_REDUCES = 2  # of one layer and pass: behind attention and behind the feed-forward
+
+
+@dataclass(frozen=True, slots=True)
+class StepTime:
+    """Seconds of a step by cause, one column entry per plan; they add up to ``total``.
+
+    Attributes:
+        arithmetic: products and traffic of the passes, without recomputation.
+        recompute: what recomputation adds.
+        tensor: links of tensor and context parallelism.
+        expert: all-to-all of the experts.
+        pipeline: transfers between stages.
+        bubble: ranks that wait for the pipeline to fill and drain.
+        data: reduction of gradients, and gathering of weights under ZeRO-3, where not hidden.
+        optimizer: the update.
+        launch_bound: share of a layer's time that is the start of calls.
+    """
+
+    total: Column
+    arithmetic: Column
+    recompute: Column
+    tensor: Column
+    expert: Column
+    pipeline: Column
+    bubble: Column
+    data: Column
+    optimizer: Column
+    launch_bound: Column
+
+    def limiter(self, index: int) -> tuple[str, float]:
+        """The largest cause and its share of the step."""
+        names = ("arithmetic", "recompute", "tensor", "expert", "pipeline", "bubble", "data",
+                 "optimizer")  # fmt: skip
+        name = max(names, key=lambda one: float(getattr(self, one)[index]))
+        return name, float(getattr(self, name)[index] / self.total[index])
+
+
+def step_time(
+    work: Workload, plans: Plans, cluster: Cluster, soft: Software, dtype: str = "bfloat16"
+) -> StepTime:
+    """Seconds of one training step under each plan."""
+    p = plans
+    rate = cluster.flop_per_s(dtype)
+    bandwidth = cluster.profile.bandwidth.value
+    positions = work.length / p.cp
+    tokens = p.micro * positions
+    ones = np.ones_like(p.tp)
+
+    core_flop = work.useful_core_flop if soft.causal else work.core_flop
+    compute = p.micro / (p.cp * p.tp) * (
+        work.product_flop / (rate * soft.products) + core_flop / (rate * soft.core)
+    )  # fmt: skip
+    whole = np.where(p.sequence > 0, 1 / p.tp, ones)
+    traffic = soft.elementwise * _ELEMENT * tokens * work.width * (whole + 2 / p.tp) / 3
+    scores = soft.stored_scores * _ELEMENT * p.micro * work.scores / (p.tp * p.cp)
+    forward = compute + (traffic + scores) / bandwidth
+    forward = forward + work.sequential_steps * (
+        p.micro * 0 + work.step_bytes / p.tp / bandwidth
+    )  # fmt: skip
+    launch = soft.launch_s + soft.tensor_launch_s * (p.tp > 1)
+
+    tensor = group(cluster, soft.links, p.tp, ones)
+    activation = tokens * work.width * _ELEMENT
+    sync = np.where(p.tp > 1, _REDUCES * tensor.all_reduce(activation), 0.0)
+    ring = group(cluster, soft.links, p.cp, p.tp)
+    kv = 2 * work.kv_heads / np.maximum(work.heads, 1)
+    keys = p.micro * work.length * work.width * kv * _ELEMENT / p.tp
+    sync = sync + np.where(p.cp > 1, ring.gather(keys), 0.0)
+    routed = activation * work.routes
+    exchange = 2 * all_to_all_s(cluster, soft.links, routed, p.ep)
+
+    again = np.where(p.recompute >= 2, 1.0, np.where(p.recompute == 1, _selective(work), 0.0))
+    first = np.maximum(forward, launch)
+    back = np.maximum(2 * forward, 2 * launch)
+    redo = again * first
+    layers = np.ceil(work.layers / p.pp)
+    arithmetic = layers * (first + back)
+    recompute = layers * redo
+    tensor_s = layers * sync * (2 + (p.recompute >= 2))
+    expert_s = layers * exchange * (2 + (p.recompute >= 2))
+
+    stride = p.tp * p.cp * p.dp
+    apart = stride * p.pp > cluster.per_node
+    link = np.where(apart, cluster.network_bytes_per_s * soft.links.network,
+                    cluster.link_bytes_per_s * soft.links.inside)  # fmt: skip
+    hop = activation / p.tp / np.maximum(link, 1.0) * soft.pipeline_exposed
+    hop = hop + np.where(apart, soft.links.network_s, soft.links.inside_s)
+    transfer = np.where(p.pp > 1, 2 * p.interleave * hop, 0.0)
+
+    head = 3 * p.micro * work.head_flop / (p.tp * p.cp * rate * soft.products)
+    passes = p.accumulation
+    stage = arithmetic + recompute + tensor_s + expert_s + transfer
+    idle = (p.pp - 1) / p.interleave * stage
+
+    data, optimizer = _data_parallel(work, p, cluster, soft, passes * (arithmetic + recompute))
+    total = passes * (stage + head) + idle + data + optimizer
+    return StepTime(
+        total=total,
+        arithmetic=passes * (arithmetic + head),
+        recompute=passes * recompute,
+        tensor=passes * tensor_s,
+        expert=passes * expert_s,
+        pipeline=passes * transfer,
+        bubble=idle,
+        data=data,
+        optimizer=optimizer,
+        launch_bound=np.where(forward < launch, 1 - forward / launch, 0.0),
+    )
+
+
+def _selective(work: Workload) -> float:
+    """Share of a layer's forward that selective recomputation repeats: attention's core."""
+    return work.core_flop / (work.core_flop + work.product_flop)
+
+
+def rank_parameters(work: Workload, p: Plans) -> tuple[Column, Column]:
+    """Parameters that a rank of the fullest stage holds: shared by all, and of routed experts."""
+    layers = np.ceil(work.layers / p.pp)
+    shared = work.layer_parameters - work.expert_parameters - work.whole_parameters
+    dense = layers * (
+        shared / p.tp + work.whole_parameters
+    ) + work.end_parameters / p.tp / np.where(p.pp > 1, 2, 1)
+    return dense, layers * work.expert_parameters / (p.tp * p.ep)
+
+
+def _data_parallel(
+    work: Workload, p: Plans, cluster: Cluster, soft: Software, hidden_behind: Column
+) -> tuple[Column, Column]:
+    """Exposed reduction of gradients (and gathering of weights), and the update."""
+    dense, expert = rank_parameters(work, p)
+    replicas = group(cluster, soft.links, p.dp * p.cp, p.tp)
+    holders = group(cluster, soft.links, p.dp * p.cp / p.ep, p.tp * p.ep)
+    reduce = replicas.all_reduce(dense * _ELEMENT) + holders.all_reduce(expert * _ELEMENT)
+    reduce = np.where(p.dp * p.cp > 1, reduce, 0.0)
+    gather = replicas.gather(dense * _ELEMENT) + holders.gather(expert * _ELEMENT)
+    # FSDP gathers the weights for forward and for backward and scatters the gradients, each pass.
+    sharded = 3 * gather * p.accumulation
+    rest = np.maximum(sharded - (1 - soft.weights_exposed) * hidden_behind, 0.0)
+    data = np.where(p.zero >= 3, rest, reduce * soft.gradient_exposed)
+    sharers = np.where(p.zero >= 1, p.dp * p.cp, 1.0)
+    update = (dense + expert) / sharers * _OPTIMIZER_BYTES / cluster.profile.bandwidth.value
+    return np.where(p.dp * p.cp > 1, data, 0.0), update

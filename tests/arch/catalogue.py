@@ -1,0 +1,141 @@
+"""One line per entry of the catalogue: what it must come to, from elsewhere than its code.
+
+``flop`` is the matrix FLOP of ``forward`` and ``parameters`` their number, from the paper, another
+implementation or by counting by hand; both take the sizes and options that they name. What else
+is tested of an entry is generic, in ``test_catalogue.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from costlab.arch import registry
+
+Count = Callable[..., int]
+# fmt: off
+SIZES: tuple[Mapping[str, int], ...] = (
+    {"b": 2, "n": 7, "m": 5, "d": 6, "h": 3, "g": 1, "k": 3, "f": 5, "L": 2, "V": 11, "w": 3,
+     "c": 2, "R": 2, "r": 2, "s": 3, "e": 4, "t": 2, "G": 1, "p": 3, "q": 4},
+    {"b": 3, "n": 11, "m": 4, "d": 10, "h": 2, "g": 2, "k": 4, "f": 13, "L": 1, "V": 7, "w": 4,
+     "c": 3, "R": 3, "r": 1, "s": 2, "e": 3, "t": 1, "G": 2, "p": 2, "q": 5},
+    {"b": 1, "n": 12, "m": 9, "d": 12, "h": 3, "g": 3, "k": 5, "f": 7, "L": 3, "V": 19, "w": 4,
+     "c": 4, "R": 1, "r": 3, "s": 1, "e": 5, "t": 3, "G": 3, "p": 1, "q": 7},
+    {"b": 2, "n": 1, "m": 3, "d": 5, "h": 1, "g": 1, "k": 2, "f": 3, "L": 1, "V": 5, "w": 2,
+     "c": 3, "R": 1, "r": 1, "s": 2, "e": 2, "t": 1, "G": 1, "p": 5, "q": 2},
+    {"b": 2, "n": 4, "m": 7, "d": 8, "h": 4, "g": 2, "k": 2, "f": 3, "L": 1, "V": 6, "w": 6,
+     "c": 5, "R": 2, "r": 2, "s": 4, "e": 4, "t": 4, "G": 1, "p": 4, "q": 3},
+)
+# fmt: on
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """``sizes`` replace some of the generic ones; ``square`` if a tensor holds n x n scores.
+
+    ``device`` is where torch counts the FLOP: "cpu" for modules that cannot run on "meta".
+    """
+
+    name: str
+    flop: Count
+    parameters: Count
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    square: bool = False
+    device: str = "meta"
+
+
+def sizes_of(entry: Entry, sizes: Mapping[str, int]) -> dict[str, int]:
+    """The sizes that the entry's factories take, its own before the given ones."""
+    return {s: {**sizes, **entry.sizes}[s] for s in registry.spec(entry.name).symbols}
+
+
+def _blocks(n: int, size: int) -> int:
+    return -(-n // size) * size
+
+
+def _attention(b: int, n: int, d: int) -> int:
+    return 8 * b * n * d**2 + 4 * b * n**2 * d
+
+
+def _grouped(b: int, n: int, d: int, h: int, g: int, k: int) -> int:
+    return 4 * b * n * d * k * (h + g) + 4 * b * n**2 * h * k
+
+
+def _latent(b: int, n: int, d: int, h: int, k: int, p: int, q: int, r: int) -> int:
+    """The paper's, and the p channels of zeros beside the values."""
+    maps = d * q + q * h * (k + p) + d * (r + p) + r * h * 2 * k + h * k * d
+    return 2 * b * n * maps + 2 * b * h * n**2 * (k + p + k) + 2 * b * h * n**2 * p
+
+
+def _latent_maps(d: int, h: int, k: int, p: int, q: int, r: int) -> int:
+    return d * (q + r + p) + q + r + q * h * (k + p) + r * h * 2 * k + h * k * d
+
+
+def _global(b: int, n: int, d: int, w: int, G: int) -> int:
+    core = 4 * b * d * (_blocks(n, w) * (3 * w + G) + n * G)
+    return 12 * b * n * d**2 + 2 * b * G * d**2 + core
+
+
+def _selective(b: int, n: int, d: int, s: int, r: int) -> int:
+    return 2 * b * n * 2 * d * (3 * d + r + 2 * s + r + s + 4)
+
+
+def _dual(b: int, n: int, d: int, h: int, s: int, c: int) -> int:
+    mixer = 2 * b * n * (d * (6 * d + 2 * s + h) + 4 * (2 * d + 2 * s))
+    return mixer + 2 * b * _blocks(n, c) * (c * s + c * 2 * d + 2 * 2 * d * s)
+
+
+def _window(b: int, n: int, d: int, w: int, causal: bool) -> int:
+    return 8 * b * n * d**2 + 4 * b * d * _blocks(n, w) * (2 if causal else 3) * w
+
+
+def _linear(b: int, n: int, d: int, h: int, c: int, causal: bool) -> int:
+    core = _blocks(n, c) * (c + d // h) if causal else n * (d // h)
+    return 8 * b * n * d**2 + 4 * b * d * core
+
+
+def _features(b: int, n: int, d: int, h: int, r: int, c: int, causal: bool) -> int:
+    """Features of queries and keys, then sums over keys, of chunks and within them."""
+    pairs = _blocks(n, c) * (4 * d * r + 2 * c * (h * r + d)) if causal else 4 * n * d * r
+    return 8 * b * n * d**2 + 4 * b * n * d * r + b * pairs
+
+
+def _hashed(b: int, n: int, d: int, c: int, R: int, r: int) -> int:
+    return 6 * b * n * d**2 + 2 * b * n * d * R * r + 8 * b * _blocks(n, c) * d * R * c
+
+
+def _block(b: int, n: int, d: int, f: int, L: int) -> int:
+    return L * (_attention(b, n, d) + 4 * b * n * d * f)
+
+
+def _affine(maps: int) -> Count:
+    """Parameters of ``maps`` maps of input and state, each with a bias, as torch's layers have."""
+    return lambda d: maps * (2 * d**2 + 2 * d)
+
+
+# fmt: off
+ENTRIES = (
+    Entry("cross_attention", lambda b, n, m, d: 4 * b * (n + m) * d**2 + 4 * b * n * m * d,
+          lambda d: 4 * d**2),
+    Entry("feed_forward", lambda b, n, d, f: 4 * b * n * d * f, lambda d, f: 2 * d * f),
+    Entry("flash_attention", _attention, lambda d: 4 * d**2),
+    Entry("full_attention", _attention, lambda d: 4 * d**2, square=True),
+    Entry("gqa_attention", _grouped, lambda d, h, g, k: 2 * d * k * (h + g)),
+    Entry("gru", lambda b, n, d: 12 * b * n * d**2, _affine(3)),
+    Entry("latent_attention", _latent, _latent_maps),
+    Entry("linear_attention", _linear, lambda d: 4 * d**2),
+    Entry("linformer", lambda b, n, d, r: 8 * b * n * d**2 + 8 * b * n * r * d,
+          lambda n, d, r: 4 * d**2 + 2 * n * r),
+    Entry("longformer", _global, lambda d: 7 * d**2),
+    Entry("lsh_attention", _hashed, lambda d: 3 * d**2),
+    Entry("lstm", lambda b, n, d: 16 * b * n * d**2, _affine(4)),
+    Entry("mamba", _selective, lambda d, s, r: 6 * d**2 + 2 * d * (5 + 2 * r + 3 * s + 2)),
+    Entry("mamba2", _dual, lambda d, h, s: (
+        d * (4 * d + 2 * s + h) + 5 * (2 * d + 2 * s) + 3 * h + 2 * d + 2 * d**2)),
+    Entry("performer", _features, lambda d: 4 * d**2),
+    Entry("rnn", lambda b, n, d: 4 * b * n * d**2, _affine(1)),
+    Entry("rnn_cell_loop", lambda b, n, d: 4 * b * n * d**2, _affine(1)),
+    Entry("sliding_window", _window, lambda d: 4 * d**2),
+    Entry("transformer_block", _block, lambda d, f, L: L * (4 * d**2 + 2 * d * f + 4 * d)),
+)
+# fmt: on
