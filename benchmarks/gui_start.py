@@ -16,9 +16,6 @@ import tempfile
 import time
 from collections.abc import Sequence
 
-from benchmarks.tables import machine, markdown_table, write_between
-from costlab.measurement.statistics import median
-
 GOALS_S = {"first paint": 1.5, "first dragged value": 2.0}
 _RUNS = 7
 
@@ -88,6 +85,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if args.child:
         child()
         return 0
+    # The child, which is timed, needs none of these.
+    from benchmarks.tables import machine, markdown_table, write_between
+    from costlab.measurement.statistics import median
+
     with tempfile.TemporaryDirectory() as home:
         start_once(home)  # the first one reads files that are not in memory yet
         runs = [start_once(home) for _number in range(args.runs)]

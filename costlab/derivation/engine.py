@@ -330,8 +330,21 @@ def _saved(builder: Builder, families: Sequence[object]) -> Size | None:
             rest[i] -= sum(m.nbytes for m in members)
     inputs = builder.fit_totals(rest)
     if inputs is None:
-        return None
+        return _each_input(builder, parts, rest)
     return total([*parts, inputs])
+
+
+def _each_input(builder: Builder, parts: Sequence[Size], rest: Sequence[int]) -> Size | None:
+    """The saved bytes where only each saved input, not their sum, shows its formula."""
+    kept = [
+        [s.nbytes for s in t.storages if s.saved and s.kind == "inputs"] for t in builder.traces
+    ]
+    if [sum(row) for row in kept] != list(rest) or len({len(row) for row in kept}) != 1:
+        return None
+    found = [builder.fit_totals(column) for column in zip(*kept, strict=True)]
+    if any(item is None for item in found):
+        return None
+    return total([*parts, *(item for item in found if item is not None)])
 
 
 def _depth(run: Run) -> int:

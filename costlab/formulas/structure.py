@@ -58,13 +58,23 @@ class Structure:
 
     @property
     def chain_order(self) -> str:
-        """How the chain of operators within a layer grows: "1", "n", or "log(n, 2)" between."""
+        """How the chain of operators within a layer grows: "1", "n", or "log(n, 2)" between.
+
+        Empty where no chain was counted, in a module that writes its own gradient.
+        """
+        if not self.chains:
+            return ""
         (_n, _chain), *early, (n, last) = self.chains
         if last <= max(chain for _at, chain in early):
             return "1"
         before_n, before = early[-1]
         rate = (early[-1][1] - early[0][1]) / (early[-1][0] - early[0][0])
         return "n" if last - before >= 0.8 * rate * (n - before_n) else "log(n, 2)"
+
+    @property
+    def path(self) -> str:
+        """Longest of the shortest paths between positions: within a layer or over layers."""
+        return self.layers_law if self.chain_order == "1" else self.chain_order
 
     @property
     def layers_law(self) -> str:

@@ -70,6 +70,14 @@ class Training:
             "memory_total_bytes": sum(memory.values()),
         }  # fmt: skip
 
+    def assumptions(self) -> list[str]:
+        """What was not given, and how far the step times of published runs were missed."""
+        constants = software(self.software)
+        told = _("efficiencies of {title}, step times of {errors}").format(
+            title=constants.title, errors=constants.errors
+        )
+        return [*self.found.cluster.assumptions, told]
+
     def to_json(self) -> dict[str, Any]:
         """The answer as plain data with the schema."""
         found = self.found
@@ -87,7 +95,7 @@ class Training:
             "tried": len(found.plans),
             "fit": len(found.order),
             "plans": [self.row(index) for index in self.shown],
-            "assumptions": list(found.cluster.assumptions),
+            "assumptions": self.assumptions(),
         }
 
 

@@ -35,6 +35,8 @@ class Part:
         saves: False where what it saves for backward is a tensor that an earlier part saved.
         tied: its weights are another part's and are not counted again.
         window: keys that a query sees at most, itself included; 0 for all.
+        rows: positions of the part per token (the heads, for a norm of each head).
+        least: smallest value that dividing leaves of the split size (a key/value head).
     """
 
     entry: str
@@ -49,6 +51,8 @@ class Part:
     saves: bool = True
     tied: bool = False
     window: int = 0
+    rows: int = 1
+    least: int = 0
 
     @property
     def size(self) -> dict[str, int]:
@@ -73,12 +77,14 @@ def part(
     saves: bool = True,
     tied: bool = False,
     window: int = 0,
+    rows: int = 1,
+    least: int = 0,
     **sizes: int,
 ) -> Part:
     """A :class:`Part` whose sizes are keywords: ``part("linear", "up", d=768, f=3072)``."""
     return Part(
         entry, tuple(sorted(sizes.items())), options, name or entry, split, place, copies, active,
-        expert, saves, tied, window,
+        expert, saves, tied, window, rows, least,
     )  # fmt: skip
 
 

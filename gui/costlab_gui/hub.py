@@ -7,6 +7,7 @@ from typing import Any
 from PySide6.QtCore import QObject, QTimer, Signal
 
 from costlab.errors import CostLabError
+from costlab_gui.jobs.idle import Idle
 from costlab_gui.jobs.job_list import JobList
 from costlab_gui.jobs.landmark_finder import LandmarkFinder
 from costlab_gui.jobs.run_watcher import RunWatcher
@@ -52,6 +53,8 @@ class Hub(QObject):
         self.document = document
         self.workspace = workspace
         self.messages = Messages()
+        self.idle = Idle(self)
+        self.closing.connect(self.idle.stop)
         self.jobs = JobList(self)
         self.runs = RunWatcher(lambda: document.session, self)
         self.runs.changed.connect(lambda: self.data_changed.emit("runs"))

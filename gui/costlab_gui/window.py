@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QResizeEvent
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
     QMainWindow,
@@ -31,6 +31,7 @@ from costlab_gui.widgets.job_status import JobStatus
 from costlab_gui.widgets.landmarks_card import LandmarksCard
 from costlab_gui.widgets.lost_bar import LostBar
 from costlab_gui.widgets.machine_card import MachineCard
+from costlab_gui.widgets.math_render import renderer
 from costlab_gui.widgets.own_modules import OwnModules
 from costlab_gui.widgets.sizes_panel import SizesPanel
 from costlab_gui.widgets.status_line import StatusLine
@@ -50,48 +51,51 @@ class MainWindow(QMainWindow):
     def __init__(self, hub: Hub, settings: Settings) -> None:
         super().__init__()
         self.hub = hub
+        self._painted = False
+        hub.idle.hold()
+        renderer().hold()
         self.settings = settings
         self.files = Files(hub, settings, self)
         self.setAcceptDrops(True)
-        self.top_bar = TopBar(hub)
-        self.status = StatusLine(hub)
-        self.status.jobs.addWidget(JobStatus(hub))
+        # From the outside in: what is put into a window again takes its style again.
+        body = QWidget()
+        self.setCentralWidget(body)
+        self._rows = rows = QVBoxLayout(body)
+        rows.setContentsMargins(0, 0, 0, 0)
+        rows.setSpacing(0)
+        self.top_bar = TopBar(hub, body)
+        rows.addWidget(self.top_bar)
+        self.columns = QSplitter(Qt.Orientation.Horizontal)
+        self.columns.setHandleWidth(12)
+        inner = QVBoxLayout()
+        inner.setContentsMargins(12, 4, 12, 0)
+        inner.addWidget(self.columns)
+        rows.addLayout(inner, 1)
+        self.left, cards = _column(self.columns)
         self.architectures = ArchitectureList(hub)
-        self.left = _column(self.architectures, SizesPanel(hub))
-        self.right = _column(FormulaCard(hub), LandmarksCard(hub), MachineCard(hub))
+        _fill(self.left, cards, self.architectures, SizesPanel(hub))
+        middle = QWidget(self.columns)
+        layout = QVBoxLayout(middle)
+        layout.setContentsMargins(0, 8, 0, 8)
+        layout.setSpacing(8)
         self.tabs = QTabBar(expanding=False, drawBase=False)
         self.tabs.setAccessibleName(_("pages"))
         self.stack = QStackedWidget()
         self._pages: dict[str, Page] = {}
         for key, title in titles().items():
             self.tabs.setTabData(self.tabs.addTab(title), key)
-        middle = QWidget()
-        layout = QVBoxLayout(middle)
-        layout.setContentsMargins(0, 8, 0, 8)
-        layout.setSpacing(8)
         layout.addWidget(self.tabs)
         layout.addWidget(self.stack, 1)
-        self.columns = QSplitter(Qt.Orientation.Horizontal)
-        self.columns.setHandleWidth(12)
-        for part in (self.left, middle, self.right):
-            self.columns.addWidget(part)
+        self.right, cards = _column(self.columns)
+        _fill(self.right, cards, FormulaCard(hub), LandmarksCard(hub), MachineCard(hub))
         self.columns.setCollapsible(1, False)
         self.columns.setStretchFactor(1, 1)
-        body = QWidget()
-        rows = QVBoxLayout(body)
-        rows.setContentsMargins(0, 0, 0, 0)
-        rows.setSpacing(0)
-        rows.addWidget(self.top_bar)
-        self._rows = rows
-        inner = QVBoxLayout()
-        inner.setContentsMargins(12, 4, 12, 0)
-        inner.addWidget(self.columns)
-        rows.addLayout(inner, 1)
+        self.status = StatusLine(hub)
+        self.status.jobs.addWidget(JobStatus(hub))
         rows.addWidget(self.status)
         # Narrower than all columns need: then the right one folds.
         em = self.fontMetrics().horizontalAdvance("m")
         body.setMinimumSize(50 * em, 32 * em)
-        self.setCentralWidget(body)
         self.commands = Actions(self)
         self.top_bar.undo_asked.connect(hub.document.undo)
         self.top_bar.report_asked.connect(self.files.write_report)
@@ -100,12 +104,11 @@ class MainWindow(QMainWindow):
         self.own = OwnModules(hub, self.show_bar, self)
         hub.asked.connect(self._take_asked)
         hub.changed.connect(self._on_changed)
-        hub.runs.watch()
-        hub.landmarks.watch()
         self._restore()
         self._on_changed(frozenset({"page"}))
-        # The first picture does not wait for the store.
-        QTimer.singleShot(0, self, hub.runs.watch)
+        # The first picture does not wait for what takes long.
+        for work in (hub.runs.watch, hub.landmarks.watch):
+            hub.idle.later(work)
 
     def sizeHint(self) -> QSize:
         em = self.fontMetrics().horizontalAdvance("m")
@@ -151,6 +154,12 @@ class MainWindow(QMainWindow):
         elif 0 <= before < narrow <= event.size().width():
             self.right.show()
 
+    def paintEvent(self, event: QPaintEvent) -> None:
+        super().paintEvent(event)
+        if not self._painted:
+            self._painted = True
+            QTimer.singleShot(0, self, self._begin)
+
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if any(url.isLocalFile() for url in event.mimeData().urls()):
             event.acceptProposedAction()
@@ -171,6 +180,11 @@ class MainWindow(QMainWindow):
         self.settings.columns = self.columns.saveState()
         self.settings.save()
         event.accept()
+
+    def _begin(self) -> None:
+        """The first picture is there: do what waited for it."""
+        self.hub.idle.release()
+        renderer().release()
 
     def _take_asked(self, what: str, detail: object) -> None:
         path = detail if isinstance(detail, Path) else None
@@ -200,21 +214,25 @@ class MainWindow(QMainWindow):
         self.files.show_title()
 
 
-def _column(*cards: QWidget) -> QScrollArea:
-    """Cards above each other that scroll where the window is low."""
-    inner = QWidget()
-    layout = QVBoxLayout(inner)
-    layout.setContentsMargins(0, 8, 0, 8)
-    layout.setSpacing(12)
-    for card in cards:
-        layout.addWidget(card)
-    layout.addStretch(1)
-    area = QScrollArea()
-    area.setWidget(inner)
+def _column(columns: QSplitter) -> tuple[QScrollArea, QVBoxLayout]:
+    """Area and layout of cards above each other that scroll where the window is low."""
+    area = QScrollArea(columns)
     area.setWidgetResizable(True)
     area.setFrameShape(QFrame.Shape.NoFrame)
     area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-    bar = area.verticalScrollBar().sizeHint().width()
-    area.setMinimumWidth(inner.minimumSizeHint().width() + bar)
     area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-    return area
+    inner = QWidget()
+    area.setWidget(inner)
+    layout = QVBoxLayout(inner)
+    layout.setContentsMargins(0, 8, 0, 8)
+    layout.setSpacing(12)
+    return area, layout
+
+
+def _fill(area: QScrollArea, layout: QVBoxLayout, *cards: QWidget) -> None:
+    """Put cards into a column, which is at least as wide as they need."""
+    for card in cards:
+        layout.addWidget(card)
+    layout.addStretch(1)
+    bar = area.verticalScrollBar().sizeHint().width()
+    area.setMinimumWidth(layout.minimumSize().width() + bar)

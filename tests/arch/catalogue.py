@@ -94,6 +94,12 @@ def _linear(b: int, n: int, d: int, h: int, c: int, causal: bool) -> int:
     return 8 * b * n * d**2 + 4 * b * d * core
 
 
+def _features(b: int, n: int, d: int, h: int, r: int, c: int, causal: bool) -> int:
+    """Features of queries and keys, then sums over keys, of chunks and within them."""
+    pairs = _blocks(n, c) * (4 * d * r + 2 * c * (h * r + d)) if causal else 4 * n * d * r
+    return 8 * b * n * d**2 + 4 * b * n * d * r + b * pairs
+
+
 def _hashed(b: int, n: int, d: int, c: int, R: int, r: int) -> int:
     return 6 * b * n * d**2 + 2 * b * n * d * R * r + 8 * b * _blocks(n, c) * d * R * c
 
@@ -135,6 +141,7 @@ ENTRIES = (
         lambda d, f, e, shared: d * e + 3 * d * f * (e + shared)),
     Entry("output_head", lambda b, n, d, V: 2 * b * n * d * V,
           lambda d, V, tied: 0 if tied else V * d),
+    Entry("performer", _features, lambda d: 4 * d**2),
     Entry("rms_norm", lambda: 0, lambda d: d),
     Entry("rnn", lambda b, n, d: 4 * b * n * d**2, _affine(1)),
     Entry("rnn_cell_loop", lambda b, n, d: 4 * b * n * d**2, _affine(1)),

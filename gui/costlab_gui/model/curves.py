@@ -164,7 +164,9 @@ def _grid(low: int, high: int, step: int, log: bool, points: int) -> NDArray[np.
     # Widths that do not fill vectors take longer: they would put teeth on a curve of time.
     whole = math.lcm(step, PERIOD)
     rough = even >= _FROM_PERIODS * whole
-    found = np.unique(np.where(rough, np.round(even / whole) * whole, np.round(even / step) * step))
-    found = found[(found >= low) & (found <= high) & (found > 0)]
-    found.flags.writeable = False
-    return found
+    found = np.where(rough, np.round(even / whole) * whole, np.round(even / step) * step)
+    kept = found[(found >= low) & (found <= high) & (found > 0)]
+    # np.unique would load numpy's masked arrays, a twentieth of a second at the start.
+    grid: NDArray[np.float64] = np.array(sorted(set(kept.tolist())), dtype=np.float64)
+    grid.flags.writeable = False
+    return grid

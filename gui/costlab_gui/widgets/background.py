@@ -29,6 +29,7 @@ class Background(QObject):
         self._kept = kept
         self._known: OrderedDict[Hashable, Any] = OrderedDict()
         self._asked: set[Hashable] = set()
+        self._held: list[tuple[Hashable, Callable[[], Any]]] | None = None
         self._thread = ThreadPoolExecutor(1)
         self._done.connect(self._keep)
 
@@ -39,12 +40,26 @@ class Background(QObject):
             return True
         if key not in self._asked:
             self._asked.add(key)
-            self._thread.submit(self._run, key, work)
+            if self._held is None:
+                self._thread.submit(self._run, key, work)
+            else:
+                self._held.append((key, work))
         return False
 
     def answer(self, key: Hashable) -> Any:
         """What ``work`` returned; None where there is no answer yet, or it failed."""
         return self._known.get(key)
+
+    def hold(self) -> None:
+        """Only note what is asked for: a thread slows what the GUI thread does meanwhile."""
+        if self._held is None:
+            self._held = []
+
+    def release(self) -> None:
+        """Begin with what was asked for during the hold."""
+        held, self._held = self._held or [], None
+        for key, work in held:
+            self._thread.submit(self._run, key, work)
 
     def forget(self) -> None:
         """Drop every answer."""

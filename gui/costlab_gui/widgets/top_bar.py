@@ -90,7 +90,9 @@ class TopBar(QFrame):
         self.measure.clicked.connect(self.measure_asked)
         hub.changed.connect(self._note)
         hub.data_changed.connect(self._learn)
-        self._fill_devices()
+        # Reading all profiles takes longer than the rest of the bar.
+        self.device.addItem(hub.session.setting.device, hub.session.setting.device)
+        hub.idle.soon(self._fill_devices)
         self._show()
 
     def flag(self, name: str) -> QPushButton:
