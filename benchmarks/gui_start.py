@@ -40,6 +40,7 @@ def child() -> None:
     from PySide6.QtWidgets import QApplication
 
     from costlab_gui.build import build_window
+    from costlab_gui.plot.canvas import Canvas
     from costlab_gui.widgets.sizes_panel import SizesPanel
 
     app = QApplication(["costlab"])
@@ -49,8 +50,7 @@ def child() -> None:
         """Notes paints of plots."""
 
         def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-            view = watched.parent()
-            if event.type() == QEvent.Type.Paint and view and view.inherits("QGraphicsView"):
+            if event.type() == QEvent.Type.Paint and isinstance(watched, Canvas):
                 painted.append(watched)
             return False
 
