@@ -37,8 +37,8 @@ def _sweep(
         calls = [_calls(kernel, stopwatch) for kernel in kernels]
         for _ in range(repeats):
             for index, (kernel, count) in enumerate(zip(kernels, calls, strict=True)):
-                if core is not None and not core.is_alone(core.probe()):
-                    core.seek()
+                if core is not None:
+                    core.seek(core.probe())
                 best[index] = min(best[index], stopwatch(kernel.action, count) / count)
     return best
 

@@ -29,7 +29,7 @@ from costlab.errors import CostLabError, DerivationError
 from costlab.measurement.backend import open_backend
 from costlab.measurement.memory import allocator_peak
 from costlab.measurement.preload import preload
-from costlab.measurement.shared_core import Core, survey_s, was_alone
+from costlab.measurement.shared_core import Core, survey_s, tells, was_alone
 from costlab.measurement.timing import (
     Stopwatch,
     TimingPlan,
@@ -64,8 +64,7 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
     plan = TimingPlan(
         warmup_s=window_s / 2, min_samples=3, min_time_s=window_s, max_time_s=6 * window_s
     )
-    # With several threads one core's state does not tell that of the others.
-    core = Core(survey_s()) if device.type == "cpu" and request["threads"] == 1 else None
+    core = Core(survey_s()) if tells(device.type, request["threads"]) else None
     suite = list(enumerate(device_cases(request["level"], request["device"])))
     skipped: set[int] = set()
     for turn in range(ROUNDS):

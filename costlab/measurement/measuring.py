@@ -17,7 +17,7 @@ from costlab.measurement.observer import Observer, open_observer
 from costlab.measurement.point import PassRecord, PointResult, PointSpec, timing_from
 from costlab.measurement.process import Cancelled, Outcome, SpawnedWorkers, Workers
 from costlab.measurement.requests import error_from, request_of
-from costlab.measurement.shared_core import quickest_of, shared_share, survey_s
+from costlab.measurement.shared_core import quickest_of, shared_share, survey_s, tells
 from costlab.measurement.statistics import median
 from costlab.measurement.stopping import StoppingRule, exit_of
 from costlab.measurement.timing import TimingPlan
@@ -207,7 +207,7 @@ class Measuring:
 
     def _timing_plan(self) -> TimingPlan:
         """The plan, with the quickest probe that the processes so far have seen."""
-        if self._spec.device != "cpu" or self._spec.threads > 1:
+        if not tells(self._spec.device, self._spec.threads):
             return self._plan
         known = [self._plan.probe_quickest_s, survey_s(), quickest_of(self._evidence.timings)]
         quickest_s = min((one for one in known if one is not None), default=None)

@@ -80,10 +80,14 @@ class Core:
     def is_alone(self, found_s: float) -> bool:
         return found_s <= ALONE * self._quickest_s
 
-    def seek(self) -> bool:
-        """Move to a core that nobody else uses; whether it moved. At most every 20 ms."""
+    def seek(self, found_s: float) -> bool:
+        """Where the last probe ``found_s`` says that the core is shared, move to one that is not.
+
+        Returns:
+            Whether it moved; at most every 20 ms.
+        """
         now = time.monotonic()
-        if len(self.cpus) < 2 or now < self._next_seek_s:
+        if self.is_alone(found_s) or len(self.cpus) < 2 or now < self._next_seek_s:
             return False
         self._next_seek_s = now + _SEEK_EVERY_S
         found = []
@@ -99,6 +103,14 @@ class Core:
         """Let the system choose again."""
         if len(self.cpus) > 1:
             _move(set(self.cpus))
+
+
+def tells(device: str, threads: int) -> bool:
+    """Whether the state of one core says enough about a run on ``device``.
+
+    It does not on a GPU, whose work the CPU only starts, and with several threads.
+    """
+    return device == "cpu" and threads == 1
 
 
 @cache
@@ -147,13 +159,11 @@ def quickest_of(timings: Sequence[ProcessTiming]) -> float | None:
 
 
 def shared_share(timings: Sequence[ProcessTiming]) -> float | None:
-    """The share of samples taken while the core was shared; None where none was probed."""
-    quickest_s = quickest_of(timings)
-    probed = [one for one in timings if one.probes_s]
-    if quickest_s is None or not probed:
+    """The share of samples taken while the core was shared; None where it was not looked for."""
+    kept = _kept(timings)
+    if kept is None:
         return None
-    count = sum(len(one.samples_s) for one in probed)
-    return 1 - sum(len(alone(one, quickest_s)) for one in probed) / count
+    return 1 - sum(map(len, kept)) / sum(len(one.samples_s) for one in timings)
 
 
 def counted(timings: Sequence[ProcessTiming]) -> list[int]:
@@ -163,20 +173,26 @@ def counted(timings: Sequence[ProcessTiming]) -> list[int]:
     and never so that fewer than three are left.
     """
     everyone = list(range(len(timings)))
-    quickest_s = quickest_of(timings)
-    if quickest_s is None or not all(one.probes_s for one in timings):
+    kept = _kept(timings)
+    if kept is None:
         return everyone
-    good = [place for place in everyone if len(alone(timings[place], quickest_s)) >= ENOUGH]
+    good = [place for place in everyone if len(kept[place]) >= ENOUGH]
     few = len(good) < min(ENOUGH, len(timings)) or 2 * len(good) < len(timings)
     return everyone if few else good
 
 
 def is_mostly_shared(timings: Sequence[ProcessTiming]) -> bool:
     """Whether so many samples shared their core that processes without any other count too."""
+    kept = _kept(timings)
+    return kept is not None and any(len(kept[place]) < ENOUGH for place in counted(timings))
+
+
+def _kept(timings: Sequence[ProcessTiming]) -> list[list[float]] | None:
+    """The samples of each process taken alone; None unless all of them looked for it."""
     quickest_s = quickest_of(timings)
     if quickest_s is None or not all(one.probes_s for one in timings):
-        return False
-    return any(len(alone(timings[place], quickest_s)) < ENOUGH for place in counted(timings))
+        return None
+    return [alone(one, quickest_s) for one in timings]
 
 
 def as_if_alone(timing: ProcessTiming, quickest_s: float | None) -> ProcessTiming:

@@ -17,7 +17,7 @@ from costlab.measurement.inputs import Variation, are_constant
 from costlab.measurement.judge_results import ResultCheck
 from costlab.measurement.point import PointSpec
 from costlab.measurement.program import Runnable, is_sound
-from costlab.measurement.shared_core import Core
+from costlab.measurement.shared_core import Core, tells
 from costlab.measurement.signature import Signature, signature_of
 from costlab.measurement.timing import TimingPlan, time_process
 from costlab.sources.program import tensors_of
@@ -58,8 +58,7 @@ def timed_pass(
         runnable.reset if spec.mode == "train" else None,
         backend.make_cold if plan.cold_samples else None,
         timer_s,
-        # With several threads one core's state does not tell that of the others.
-        Core(plan.probe_quickest_s) if spec.device == "cpu" and spec.threads == 1 else None,
+        Core(plan.probe_quickest_s) if tells(spec.device, spec.threads) else None,
     )
     grown = (backend.retries() or 0) - (retries or 0)
     host_s = timing.median_s * fmean(watch.host_shares)

@@ -189,7 +189,7 @@ def _hot_samples(
     before_s = core.probe() if core is not None else 0.0
     start = time.perf_counter()
     while True:
-        if core is not None and not core.is_alone(before_s) and core.seek():
+        if core is not None and core.seek(before_s):
             one.sample(1)  # fills the caches of the new core
             before_s = core.probe()
         samples.append(one.sample(calls))

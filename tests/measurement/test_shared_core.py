@@ -115,7 +115,7 @@ def test_counting_never_leaves_fewer_than_half_or_three(alone: list[bool]) -> No
 
 def test_a_seek_moves_to_a_core_that_is_free_and_leaving_lets_the_system_choose() -> None:
     if not hasattr(os, "sched_getaffinity"):  # threads cannot be moved here
-        assert not Core(_QUICK_S, lambda: _SLOW_S).seek()
+        assert not Core(_QUICK_S, lambda: _SLOW_S).seek(_SLOW_S)
         return
     allowed = os.sched_getaffinity(0)
     last = max(allowed)
@@ -124,11 +124,11 @@ def test_a_seek_moves_to_a_core_that_is_free_and_leaving_lets_the_system_choose(
         return _QUICK_S if os.sched_getaffinity(0) == {last} else _SLOW_S
 
     core = Core(_QUICK_S, probe)
-    moved = core.seek()
+    moved = core.seek(core.probe())
 
     assert moved == (len(allowed) > 1)
     assert os.sched_getaffinity(0) == ({last} if moved else allowed)
-    assert not core.seek(), "it moves at most every 20 ms"
+    assert not core.seek(_SLOW_S), "it moves at most every 20 ms"
     core.leave()
     assert os.sched_getaffinity(0) == allowed
 
