@@ -5,29 +5,12 @@ Where an entry does more than the implementation it is compared with, the surplu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import pytest
-import torch
-from torch.utils.flop_counter import FlopCounterMode
 
-from costlab.arch import registry
 from costlab.formulas.store import load
+from tests.arch.integers import Row, counted
 
 V3 = {"b": 1, "d": 7168, "h": 128, "k": 128, "p": 64, "q": 1536, "r": 512}
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """``flop`` as counted in ``source``, plus ``more`` that only this entry does."""
-
-    name: str
-    sizes: dict[str, int]
-    flop: int
-    source: str
-    more: int = 0
-    mode: str = "forward"
-    option: dict[str, bool] = field(default_factory=dict)
 
 
 # fmt: off
@@ -51,17 +34,7 @@ ROWS = (
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.name}-{row.flop}")
 def test_matrix_flop_is_what_was_counted_elsewhere(row: Row) -> None:
-    found = registry.load(row.name)
-    with torch.device("meta"):
-        if row.mode == "decode":
-            assert found.build_decode is not None
-            step, new, state = found.build_decode(**row.sizes, **row.option)
-            inputs: tuple[object, ...] = (*new, state)
-        else:
-            step, inputs = found.build(**row.sizes, **row.option)
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        step(*inputs)
-    assert counter.get_total_flops() == row.flop + row.more, row.source
+    assert counted(row) == row.flop + row.more, row.source
 
 
 @pytest.mark.parametrize(

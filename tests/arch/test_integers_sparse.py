@@ -5,30 +5,11 @@ What an entry does more or less than the implementation it is compared with is w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 import pytest
 import torch
-from torch.utils.flop_counter import FlopCounterMode
 
 from costlab.arch import registry
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """``flop`` as counted in ``source``, plus ``more`` that only this entry does.
-
-    ``part`` is the submodule that was counted, empty for the whole layer.
-    """
-
-    name: str
-    sizes: dict[str, int]
-    flop: int
-    source: str
-    more: int = 0
-    part: str = ""
-    option: dict[str, bool] = field(default_factory=dict)
-
+from tests.arch.integers import Row, counted
 
 # fmt: off
 ROWS = (
@@ -56,12 +37,7 @@ ROWS = (
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.name)
 def test_matrix_flop_is_what_was_counted_elsewhere(row: Row) -> None:
-    with torch.device("meta"):
-        module, inputs = registry.load(row.name).build(**row.sizes, **row.option)
-    with FlopCounterMode(display=False) as counter, torch.no_grad():
-        module(*inputs)
-    path = f"{type(module).__name__}.{row.part}" if row.part else "Global"
-    assert sum(counter.get_flop_counts()[path].values()) == row.flop + row.more, row.source
+    assert counted(row) == row.flop + row.more, row.source
 
 
 def test_parameters_of_a_mamba_mixer() -> None:

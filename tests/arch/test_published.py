@@ -69,13 +69,6 @@ def test_recurrences_of_width_512(name: str, at_1024: int) -> None:
     assert _backward_flop(module, inputs) == 2 * forward - 2 * maps * 512**2
 
 
-@pytest.mark.parametrize(("g", "flop"), [(8, 618_475_290_624), (1, 558_345_748_480)])
-def test_grouped_heads_of_width_4096_at_4096(g: int, flop: int) -> None:
-    """32 query heads of size 128; counted by hand: 2 b n d (2 h k + 2 g k) + 4 b n**2 h k."""
-    sizes = {"b": 1, "n": 4096, "d": 4096, "h": 32, "g": g, "k": 128}
-    assert _forward_flop(*_meta("gqa_attention", sizes)) == flop
-
-
 def test_twelve_blocks_are_bert_base() -> None:
     """BERT-base at n = 512 does 96,637,943,808, its pooler's 2 d**2 included."""
     sizes = {"b": 1, "n": 512, "d": 768, "h": 12, "f": 3072, "L": 12}
