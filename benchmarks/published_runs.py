@@ -1,30 +1,18 @@
-"""Published training runs as columns: what was run, and how long a step took.
-
-Which rows constants may be fitted on is decided by :func:`is_fitted` alone.
-"""
+"""Published training runs as columns: what was run, and how long a step took."""
 
 from __future__ import annotations
 
-import csv
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache
-from hashlib import sha256
-from importlib.resources import files
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from benchmarks.reference_rows import Row, may_fit, rows
 from costlab.hardware.catalogue import load_profile
 from costlab.planning.parallel import Plan, Plans
 from costlab.planning.workload import Workload, transformer_workload
-
-
-def is_fitted(row: str) -> bool:
-    """Whether constants may be fitted on a row: the last hex digit of sha256(id) is 5 to f."""
-    return sha256(row.encode()).hexdigest()[-1] not in "01234"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +22,6 @@ class Run:
     Attributes:
         family: the set it belongs to.
         network: bytes/s of a device to other nodes; 0 takes the profile's.
-        share: part of a layer's forward that recomputation repeats beyond the plan's level.
     """
 
     id: str
@@ -44,32 +31,25 @@ class Run:
     device: str
     network: float
     step_s: float
-    model: str
 
     @property
     def fitted(self) -> bool:
         """Whether constants may be fitted on it."""
-        return is_fitted(self.id)
-
-
-@cache
-def _rows() -> list[dict[str, str]]:
-    path = files("costlab_profiles") / "reference" / "training_throughput.csv"
-    return list(csv.DictReader(path.read_text(encoding="utf-8").splitlines()))
+        return may_fit(self.id)
 
 
 def runs() -> list[Run]:
     """Every run of the table whose sizes and division are stated."""
     found = []
-    for row in _rows():
+    for row in rows("training_throughput"):
         for prefix, read in _READERS.items():
-            if row["id"].startswith(prefix):
-                run = read(row, json.loads(row["inputs_json"]))
+            if row.id.startswith(prefix):
+                run = read(row, row.inputs)
                 found += [run] if run else []
     return found
 
 
-def _vtrain(row: dict[str, str], i: dict[str, Any]) -> Run:
+def _vtrain(row: Row, i: Mapping[str, Any]) -> Run:
     work = transformer_workload(
         f"{i['layers']} x {i['d_model']}", i["seq"], layers=i["layers"], width=i["d_model"],
         heads=i["heads"], vocabulary=51200, positions=i["seq"],
@@ -79,39 +59,39 @@ def _vtrain(row: dict[str, str], i: dict[str, Any]) -> Run:
         accumulation=i["global_batch"] // i["dp"] // i["microbatch"], recompute=2, sequence=0,
         zero=0,
     )  # fmt: skip
-    family = "vTrain, many nodes" if row["id"].startswith("vtrain-multi") else "vTrain, one node"
+    family = "vTrain, many nodes" if row.id.startswith("vtrain-multi") else "vTrain, one node"
     # 800 Gb/s a node, as the runs' configurations say.
-    return Run(row["id"], family, work, plan, "A100-80G-SXM", 12.5e9, float(row["value"]) / 1e3,
-               work.name)  # fmt: skip
+    return Run(row.id, family, work, plan, "A100-80G-SXM", 12.5e9, row.number / 1e3)  # fmt: skip
 
 
 # Micro-batches and interleaving of table 1 are not printed there; these are of its section 5.1:
 # micro-batch 1 to 4 was tuned, so the rows that depend on it least are those without a pipeline.
-def _megatron(row: dict[str, str], i: dict[str, Any]) -> Run:
+def _megatron(row: Row, i: Mapping[str, Any]) -> Run:
     work = transformer_workload(
-        row["id"].rsplit("-", 1)[1], i["seq"], layers=i["layers"], width=i["d_model"],
+        row.id.rsplit("-", 1)[1], i["seq"], layers=i["layers"], width=i["d_model"],
         heads=i["heads"], vocabulary=i["vocab"], positions=i["seq"],
     )  # fmt: skip
     dp = i["gpus"] // i["tp"] // i["pp"]
     per_replica = i["batch"] // dp
-    micro = max(m for m in (1, 2, 4) if per_replica % m == 0 and (i["pp"] == 1 or m == 1))
-    core = row["id"].startswith("megatron-h100")
+    core = row.id.startswith("megatron-h100")
+    tried = (1,) if core or i["pp"] > 1 else (1, 2, 4)
+    micro = max(m for m in tried if per_replica % m == 0)
     plan = Plan(
-        dp=dp, tp=i["tp"], pp=i["pp"], micro=1 if core else micro,
-        accumulation=per_replica // (1 if core else micro), recompute=0 if core else 2,
+        dp=dp, tp=i["tp"], pp=i["pp"], micro=micro,
+        accumulation=per_replica // micro, recompute=0 if core else 2,
         sequence=int(core), zero=1 if core else 0,
     )  # fmt: skip
     forward = work.layers * (work.product_flop + work.core_flop)
     times = 3 if core else 4
     flop = i["batch"] * (times * forward + 3 * work.head_flop)
-    step = flop / (float(row["value"]) * 1e12 * i["gpus"])
+    step = flop / (row.number * 1e12 * i["gpus"])
     family = "Megatron-Core 2024" if core else "Megatron 2021"
-    return Run(row["id"], family, work, plan, "H100-80G-SXM" if core else "A100-80G-SXM", 0.0,
-               step, work.name)  # fmt: skip
+    return Run(row.id, family, work, plan, "H100-80G-SXM" if core else "A100-80G-SXM", 0.0,
+               step)  # fmt: skip
 
 
-def _korthikanti(row: dict[str, str], i: dict[str, Any]) -> Run | None:
-    kind = row["id"].split("-")[2]
+def _korthikanti(row: Row, i: Mapping[str, Any]) -> Run | None:
+    kind = row.id.split("-")[2]
     if kind not in ("full", "present"):
         return None
     work = transformer_workload(
@@ -124,8 +104,8 @@ def _korthikanti(row: dict[str, str], i: dict[str, Any]) -> Run | None:
         accumulation=i["global_batch"] // dp // i["microbatch"], interleave=i["interleave"],
         recompute=2 if kind == "full" else 1, sequence=int(kind == "present"), zero=0,
     )  # fmt: skip
-    return Run(row["id"], "Korthikanti 2022", work, plan, "A100-80G-SXM", 0.0,
-               float(row["value"]), work.name)  # fmt: skip
+    return Run(row.id, "Korthikanti 2022", work, plan, "A100-80G-SXM", 0.0,
+               row.number)  # fmt: skip
 
 
 _MPT_HEADS = {"125m": 12, "350m": 16, "760m": 12, "1b": 16, "3b": 20, "7b": 32, "13b": 40,
@@ -133,7 +113,7 @@ _MPT_HEADS = {"125m": 12, "350m": 16, "760m": 12, "1b": 16, "3b": 20, "7b": 32, 
 _DEVICES = {"a100_40gb": "A100-40G-SXM", "a100_80gb": "A100-80G-SXM", "h100_80gb": "H100-80G-SXM"}
 
 
-def _mpt(row: dict[str, str], i: dict[str, Any]) -> Run:
+def _mpt(row: Row, i: Mapping[str, Any]) -> Run:
     size = i["model"].removeprefix("mpt-")
     work = transformer_workload(
         i["model"], i["seq"], layers=i["layers"], width=i["d_model"], heads=_MPT_HEADS[size],
@@ -145,7 +125,7 @@ def _mpt(row: dict[str, str], i: dict[str, Any]) -> Run:
     )  # fmt: skip
     step = i["microbatch"] * i["grad_accum"] * i["seq"] / i["tokens_per_s_gpu"]
     family = f"MPT, {'H100' if i['gpu'].startswith('h100') else 'A100'}"
-    return Run(row["id"], family, work, plan, _DEVICES[i["gpu"]], 0.0, step, i["model"])
+    return Run(row.id, family, work, plan, _DEVICES[i["gpu"]], 0.0, step)
 
 
 _SIMUMAX = {
@@ -154,7 +134,7 @@ _SIMUMAX = {
 }
 
 
-def _simumax(row: dict[str, str], i: dict[str, Any]) -> Run | None:
+def _simumax(row: Row, i: Mapping[str, Any]) -> Run | None:
     if i["model"] not in _SIMUMAX:
         return None
     work = transformer_workload(
@@ -165,11 +145,11 @@ def _simumax(row: dict[str, str], i: dict[str, Any]) -> Run | None:
         dp=i["dp"], tp=i["tp"], pp=i["pp"], cp=i["cp"], micro=i["microbatch_size"],
         accumulation=i["microbatches"], zero=1, sequence=1,
     )  # fmt: skip
-    return Run(row["id"], "SimuMax B200, dense", work, plan, "B200-180G-SXM", 0.0,
-               float(row["value"]) / 1e3, i["model"])  # fmt: skip
+    return Run(row.id, "SimuMax B200, dense", work, plan, "B200-180G-SXM", 0.0,
+               row.number / 1e3)  # fmt: skip
 
 
-def _kwai(row: dict[str, str], i: dict[str, Any]) -> Run:
+def _kwai(row: Row, i: Mapping[str, Any]) -> Run:
     work = transformer_workload(
         i["model"], i["seq"], layers=i["layers"], width=i["d_model"], heads=i["heads"],
         kv_heads=i["kv_heads"], inner=i["d_ff"], gated=True, tied=False, biases=False,
@@ -180,12 +160,12 @@ def _kwai(row: dict[str, str], i: dict[str, Any]) -> Run:
         accumulation=i["global_batch"] // i["dp"] // i["microbatch"], interleave=i["interleave"],
         zero=1, sequence=1,
     )  # fmt: skip
-    step = i["global_batch"] * i["seq"] / float(row["value"])
+    step = i["global_batch"] * i["seq"] / row.number
     # 8 x 100 Gb/s a node; NVLink of the H800 is 200 GB/s one way.
-    return Run(row["id"], "Kwai H800", work, plan, "H100-80G-SXM", 12.5e9, step, i["model"])
+    return Run(row.id, "Kwai H800", work, plan, "H100-80G-SXM", 12.5e9, step)
 
 
-_READERS: dict[str, Callable[[dict[str, str], dict[str, Any]], Run | None]] = {
+_READERS: dict[str, Callable[[Row, Mapping[str, Any]], Run | None]] = {
     "vtrain-multi": _vtrain,
     "vtrain-single": _vtrain,
     "megatron-sc21-tflops": _megatron,
@@ -202,12 +182,10 @@ _LINKS = {"Kwai H800": 200e9}
 class Columns:
     """Runs as columns, in the shape that :func:`costlab.planning.step_time.step_time` takes."""
 
-    runs: Sequence[Run]
     work: Any
     plans: Plans
     cluster: Any
     step_s: np.ndarray
-    fitted: np.ndarray
 
 
 def columns(chosen: Sequence[Run]) -> Columns:
@@ -236,6 +214,6 @@ def columns(chosen: Sequence[Run]) -> Columns:
         profile=SimpleNamespace(bandwidth=SimpleNamespace(value=bandwidth)),
     )  # fmt: skip
     return Columns(
-        chosen, work, Plans.of([run.plan for run in chosen]), cluster,
-        numbers([run.step_s for run in chosen]), np.array([run.fitted for run in chosen]),
+        work, Plans.of([run.plan for run in chosen]), cluster,
+        numbers([run.step_s for run in chosen]),
     )  # fmt: skip

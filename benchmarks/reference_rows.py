@@ -30,10 +30,10 @@ class Row:
         """The value as a number."""
         return float(self.value)
 
-    @property
-    def exact(self) -> bool:
-        """Whether nothing but the number itself will do."""
-        return self.tolerance == 0
+    def is_met(self, value: float) -> bool:
+        """Whether a value is within the tolerance, which the row must have."""
+        assert self.tolerance is not None
+        return abs(value - self.number) <= self.tolerance * self.number
 
 
 def rows(name: str) -> list[Row]:

@@ -135,11 +135,11 @@ def tally(name: str) -> Tally:
         if row.recomputes == "NO":
             continue
         value = FILES[name](row) if row.tolerance is not None else None
-        if value is None or row.tolerance is None:
+        if value is None:
             unanswered += 1
         elif value == row.number:
             exact += 1
-        elif not row.exact and abs(value - row.number) <= row.tolerance * row.number:
+        elif row.is_met(value):
             within += 1
         else:
             missed.append(row.id)

@@ -65,17 +65,6 @@ class Plan:
         """Sequences of a step."""
         return self.dp * self.micro * self.accumulation
 
-    @property
-    def schedule(self) -> str:
-        """Name of the pipeline's schedule."""
-        if self.pp == 1:
-            return _("no pipeline")
-        if self.gpipe:
-            return "GPipe"
-        if self.interleave > 1:
-            return _("interleaved 1F1B, v = {v}").format(v=self.interleave)
-        return "1F1B"
-
     def text(self) -> str:
         """The plan in one line: what is 1 is left out."""
         words = [

@@ -1,8 +1,8 @@
-"""The best plan, the Pareto front, and why: thousands of plans priced at once."""
+"""The best plan and why: thousands of plans priced at once."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from itertools import product
 
@@ -53,7 +53,7 @@ def plans_of(work: Workload, cluster: Cluster, space: Space) -> Plans:
             given=_("{n} devices, {b} sequences a step, {h} heads, {l} layers").format(
                 n=cluster.devices, b=space.batch, h=work.heads, l=work.layers
             ),
-            advice=_nearest(work, cluster, space),
+            advice=_nearest(cluster, space),
         )
     columns = np.array(rows, dtype=float).T
     names = [field.name for field in fields(Plan)]
@@ -97,7 +97,7 @@ def _divisors(number: int) -> list[int]:
     return [d for d in range(1, number + 1) if number % d == 0]
 
 
-def _nearest(work: Workload, cluster: Cluster, space: Space) -> str:
+def _nearest(cluster: Cluster, space: Space) -> str:
     for devices in range(cluster.devices - 1, 0, -1):
         if space.batch % devices == 0:
             return _("{n} devices would divide the batch; or give a batch that {d} divides").format(
@@ -178,14 +178,3 @@ def _what_helps(memory: Budget, capacity: float, cluster: Cluster, plans: Plans)
     return _("the smallest plan ({plan}) needs {need}, most of it {binds}; {more}").format(
         plan=plans[least].text(), need=format_value(int(need), "B"), binds=binds, more=more
     )
-
-
-def pareto(columns: Iterable[np.ndarray]) -> list[int]:
-    """Indices that no other beats in every column (smaller is better), sorted by the first."""
-    values = np.stack(list(columns), axis=1)
-    order = np.lexsort(values.T[::-1])
-    kept: list[int] = []
-    for i in order:
-        if not any(np.all(values[j] <= values[i]) for j in kept):
-            kept.append(int(i))
-    return kept

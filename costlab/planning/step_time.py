@@ -35,7 +35,6 @@ class StepTime:
         bubble: ranks that wait for the pipeline to fill and drain.
         data: reduction of gradients, and gathering of weights under ZeRO-3, where not hidden.
         optimizer: the update.
-        launch_bound: share of a layer's time that is the start of calls.
     """
 
     total: Column
@@ -47,7 +46,6 @@ class StepTime:
     bubble: Column
     data: Column
     optimizer: Column
-    launch_bound: Column
 
     def limiter(self, index: int) -> tuple[str, float]:
         """The largest cause and its share of the step."""
@@ -76,9 +74,7 @@ def step_time(
     traffic = soft.elementwise * _ELEMENT * tokens * work.width * (whole + 2 / p.tp) / 3
     scores = soft.stored_scores * _ELEMENT * p.micro * work.scores / (p.tp * p.cp)
     forward = compute + (traffic + scores) / bandwidth
-    forward = forward + work.sequential_steps * (
-        p.micro * 0 + work.step_bytes / p.tp / bandwidth
-    )  # fmt: skip
+    forward = forward + work.sequential_steps * work.step_bytes / p.tp / bandwidth
     launch = soft.launch_s + soft.tensor_launch_s * (p.tp > 1)
 
     tensor = group(cluster, soft.links, p.tp, ones)
@@ -126,7 +122,6 @@ def step_time(
         bubble=idle,
         data=data,
         optimizer=optimizer,
-        launch_bound=np.where(forward < launch, 1 - forward / launch, 0.0),
     )
 
 

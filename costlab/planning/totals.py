@@ -45,19 +45,6 @@ def active_parameters(model: ModelConfig) -> int:
     )
 
 
-def parameters_by_part(model: ModelConfig) -> dict[str, int]:
-    """Weights by the name of the part, all layers together."""
-    found: dict[str, int] = {}
-    for item, count, _stream in model.parts():
-        found[item.name] = found.get(item.name, 0) + count * parameters(item)
-    return {name: number for name, number in found.items() if number}
-
-
-def largest_part(model: ModelConfig) -> int:
-    """Weights of the largest single tensor holder, one copy."""
-    return max(parameters(item) // item.copies for item, _count, _stream in model.parts())
-
-
 @lru_cache(maxsize=65536)
 def value(item: Part, quantity: str, mode: str, b: int, n: int, m: int = 0) -> int:
     """A quantity of one part at b sequences of n positions (m keys where it has a source).
@@ -129,8 +116,3 @@ def state_bytes(
 ) -> Fraction:
     """Bytes of KV cache and recurrent state of ``b`` sequences, as numbers of a format."""
     return kept_in.bytes(b * state_elements(model, context, m=m))
-
-
-def state_per_token(model: ModelConfig, context: int = 0) -> int:
-    """Numbers that one more token adds at a context (beyond windows, by default at none)."""
-    return state_elements(model, context + 1) - state_elements(model, context)

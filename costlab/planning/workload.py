@@ -18,7 +18,6 @@ class Workload:
         product_flop: matrix products with weights, forward, one layer, a sequence.
         core_flop: what mixes positions (attention's two products), forward, dense.
         useful_core_flop: the pairs of it that the mask keeps.
-        routed_flop: part of ``product_flop`` in routed experts.
         head_flop: the products of the output layer, forward, a sequence.
         scores: elements of the n x n matrices of a layer, where they are stored at all.
         layer_parameters: of one layer, experts included.
@@ -45,7 +44,6 @@ class Workload:
     product_flop: float
     core_flop: float
     useful_core_flop: float
-    routed_flop: float
     head_flop: float
     scores: float
     layer_parameters: float
@@ -112,7 +110,6 @@ def transformer_workload(
         product_flop=2.0 * length * matrices,
         core_flop=4.0 * pairs * heads * size,
         useful_core_flop=2.0 * length * (length + 1) * heads * size,
-        routed_flop=0.0,
         head_flop=2.0 * length * width * vocabulary,
         scores=float(heads * pairs),
         layer_parameters=float(matrices + small),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.reference_rows import Row, may_fit, rows
+from benchmarks.reference_rows import may_fit, rows
 from benchmarks.reference_sizes import FILES
 
 ANSWERED = [
@@ -19,16 +19,9 @@ ANSWERED = [
 def test_rows_are_met(name: str) -> None:
     found = [(row, value) for file, row, answer in ANSWERED if file == name
              and (value := answer(row)) is not None]  # fmt: skip
-    wrong = [f"{row.id}: {value} for {row.value}" for row, value in found if not _met(row, value)]
+    wrong = [f"{row.id}: {value} for {row.value}" for row, value in found if not row.is_met(value)]
     assert wrong == []
     assert len(found) >= {"parameters": 163, "kv_state_memory": 56, "training_memory": 65}[name]
-
-
-def _met(row: Row, value: float) -> bool:
-    if row.exact:
-        return value == row.number
-    assert row.tolerance is not None
-    return abs(value - row.number) <= row.tolerance * row.number
 
 
 def test_about_a_third_of_rows_are_never_fitted_to() -> None:
