@@ -5,7 +5,7 @@ from __future__ import annotations
 from benchmarks.reference_rows import Row
 from costlab.planning.decoder import Stack, model
 from costlab.planning.memory import first_stage, layer_saved, model_states
-from costlab.planning.model import ModelConfig
+from costlab.planning.model import ModelConfig, Part
 from costlab.planning.precision import named, precision
 
 _GIB = 2**30
@@ -50,7 +50,7 @@ def _states(number: int, kind: str) -> float:
     return float(model_states(number, precision(kind)).states)
 
 
-def _kept(parts: tuple, row: Row) -> int:  # type: ignore[type-arg]
+def _kept(parts: tuple[Part, ...], row: Row) -> int:
     i, variant = row.inputs, row.inputs["variant"]
     return layer_saved(
         parts, 1, i["seq"], tp=i["tp"], sequence=variant.startswith("seq"),

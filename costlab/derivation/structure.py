@@ -18,6 +18,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -168,7 +169,7 @@ def _taken_apart() -> Iterator[None]:
         yield
 
 
-def _nodes(root: object) -> list:  # type: ignore[type-arg]
+def _nodes(root: object) -> list[Any]:
     found: dict[object, None] = {}
     front = [root]
     while front:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from typing import Any
 
 from costlab.errors import InputError, UnknownNameError
 from costlab.i18n import _
@@ -220,6 +221,6 @@ def _unpack(name: str, entry: Mapping[str, object]) -> Structure:
     )
 
 
-def _items(value: object) -> list:  # type: ignore[type-arg]
+def _items(value: object) -> list[Any]:
     assert isinstance(value, list)
     return value
