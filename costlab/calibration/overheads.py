@@ -10,7 +10,7 @@ from torch import Tensor
 from costlab.calibration.pricing import PricedOp, price_records
 from costlab.calibration.programs import PROGRAMS, SmallProgram
 from costlab.calibration.timings import Overheads, TinyProgram
-from costlab.measurement.shared_core import Core, was_alone
+from costlab.measurement.shared_core import Core
 from costlab.measurement.timing import Stopwatch, TimingPlan, time_process
 from costlab.trace.tracker import Tracker
 
@@ -23,7 +23,6 @@ _PROGRAMS = (
     ("rnn", "fused_", (1, 24, 8, 1)),
 )  # fmt: skip
 _CHAIN = 64
-_TRIES = 3
 # Beyond glibc's limit, so that every use is of memory fresh from the system.
 _FRESH_BYTES = 48 * 2**20
 
@@ -37,19 +36,18 @@ def measure_overheads(
 ) -> Overheads:
     """Measure all of them on ``device``; takes about two dozen windows.
 
-    Where ``core`` is shared with somebody, a timing is taken up to three times, until it had the
-    core to itself.
+    Where ``core`` is shared with somebody, a timing waits a window longer to have it to itself.
     """
     plan = TimingPlan(
-        warmup_s=window_s, min_samples=5, min_time_s=window_s, max_time_s=4 * window_s
+        warmup_s=window_s,
+        min_samples=5,
+        min_time_s=window_s,
+        max_time_s=4 * window_s,
+        patience_s=window_s,
     )
 
     def time_of(action: Callable[[], object], between: Callable[[], None] | None = None) -> float:
-        for _ in range(_TRIES):
-            timing = time_process(action, plan, stopwatch, between, core=core)
-            if core is None or was_alone(timing):
-                break
-        return timing.median_s
+        return time_process(action, plan, stopwatch, between, core=core).median_s
 
     programs: list[TinyProgram] = []
     for name, style, shape in _PROGRAMS:
