@@ -44,3 +44,15 @@ def check_groups(h: int, g: int) -> None:
             given=f"h={h}, g={g}",
             allowed="h = " + ", ".join(map(str, near)),
         )
+
+
+def check_even(**sizes: int) -> None:
+    """Raise :class:`SizeError` unless every size is a positive multiple of 2."""
+    check_positive(**sizes)
+    for name, value in sizes.items():
+        if value % 2:
+            raise SizeError(
+                _("size {name} must be even: its channels turn in pairs").format(name=name),
+                given=f"{name}={value}",
+                allowed="2, 4, 6, ...",
+            )

@@ -317,9 +317,11 @@ class Builder:
         return elements, nbytes
 
     def _elements(self, rows: list[list[Held]]) -> Size | None:
-        """Elements of a group of held tensors: by its dimensions if there is one in every trace."""
-        if all(len(row) == 1 for row in rows):
-            dims = [self._literal.fit(d) for d in zip(*(row[0].shape for row in rows), strict=True)]
+        """Elements of a group of held tensors: number times dimensions where all are equal."""
+        if all(row and {i.shape for i in row} == {row[0].shape} for row in rows):
+            numbers = [len(row) for row in rows]
+            shapes = zip(*(row[0].shape for row in rows), strict=True)
+            dims = [self._literal.fit(d) for d in (numbers, *shapes)]
             if all(d is not None for d in dims):
                 return product(d for d in dims if d is not None)
         counts = [sum(integer(product(i.shape)) for i in row) for row in rows]

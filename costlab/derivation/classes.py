@@ -194,7 +194,7 @@ def _bounds(tracer: Tracer, model: SizeModel, derived: Derived, backend: str) ->
     names = _probed(model)
     found = {name: _bound(tracer, model, derived, backend, name) for name in names}
     found |= _one_block(tracer, model, derived, backend)
-    return {name: bound for name, bound in found.items() if bound > 1}
+    return {n: bound for n, bound in found.items() if bound > model.multiples.get(n, 1)}
 
 
 def _probed(model: SizeModel) -> list[str]:
@@ -215,14 +215,15 @@ def _bound(
     def differs(value: int) -> bool:
         return _holds(tracer, model, derived, backend, {name: value}) is False
 
-    start = _FEW_PASSES if name == derived.trip else 2 if name.startswith("_") else 1
+    step = model.multiples.get(name, 1)
+    start = _FEW_PASSES if name == derived.trip else 2 if name.startswith("_") else step
     value = start = above or start
     # Upward to where they hold, or down to where they no longer do.
     while above is None and value < 2 * _FEW_PASSES and differs(value):
-        value += 1
+        value += step
     if value == start:
-        while value > 1 and not differs(value - 1):
-            value -= 1
+        while value > step and not differs(value - step):
+            value -= step
     return value
 
 
@@ -257,7 +258,7 @@ def _bounds_narrowed(
             above = _bound(tracer, model, derived, backend, name, above)
         found[name] = max(least.get(name, 1), above)
     found |= _one_block(tracer, model, derived, backend)
-    return {name: bound for name, bound in found.items() if bound > 1}
+    return {n: bound for n, bound in found.items() if bound > model.multiples.get(n, 1)}
 
 
 def _one_block(tracer: Tracer, model: SizeModel, derived: Derived, backend: str) -> dict[str, int]:

@@ -108,6 +108,18 @@ def _block(b: int, n: int, d: int, f: int, L: int) -> int:
     return L * (_attention(b, n, d) + 4 * b * n * d * f)
 
 
+def _gpt_weights(d: int, f: int, L: int) -> int:
+    return L * (4 * d**2 + 2 * d * f + 9 * d + f)
+
+
+def _llama(b: int, n: int, d: int, h: int, g: int, k: int, f: int, L: int) -> int:
+    return L * (_grouped(b, n, d, h, g, k) + 6 * b * n * d * f)
+
+
+def _llama_weights(d: int, h: int, g: int, k: int, f: int, L: int) -> int:
+    return L * (2 * d * k * (h + g) + 3 * d * f + 2 * d)
+
+
 def _affine(maps: int) -> Count:
     """Parameters of ``maps`` maps of input and state, each with a bias, as torch's layers have."""
     return lambda d: maps * (2 * d**2 + 2 * d)
@@ -123,6 +135,7 @@ ENTRIES = (
     Entry("flash_attention", _attention, lambda d: 4 * d**2),
     Entry("full_attention", _attention, lambda d: 4 * d**2, square=True),
     Entry("gated_feed_forward", lambda b, n, d, f: 6 * b * n * d * f, lambda d, f: 3 * d * f),
+    Entry("gpt_block", _block, _gpt_weights),
     Entry("gqa_attention", _grouped, lambda d, h, g, k: 2 * d * k * (h + g)),
     Entry("gru", lambda b, n, d: 12 * b * n * d**2, _affine(3)),
     Entry("latent_attention", _latent, _latent_maps),
@@ -130,6 +143,7 @@ ENTRIES = (
     Entry("linear_attention", _linear, lambda d: 4 * d**2),
     Entry("linformer", lambda b, n, d, r: 8 * b * n * d**2 + 8 * b * n * r * d,
           lambda n, d, r: 4 * d**2 + 2 * n * r),
+    Entry("llama_block", _llama, _llama_weights, sizes={"k": 4}),
     Entry("longformer", _global, lambda d: 7 * d**2),
     Entry("lsh_attention", _hashed, lambda d: 3 * d**2),
     Entry("lstm", lambda b, n, d: 16 * b * n * d**2, _affine(4)),
