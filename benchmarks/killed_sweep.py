@@ -70,7 +70,7 @@ def answer(request: Mapping[str, Any]) -> dict[str, Any]:
             "relative_iqr": 0.0,
         }  # fmt: skip
         check: dict[str, Any] = {
-            "before": [], "after": [], "varied": None, "varied_s": [],
+            "before": [], "after": [], "varied": None, "varied_s": [], "same_s": [],
             "constant_inputs": False,
         }  # fmt: skip
         return {"kind": kind, "timing": timing, "sound": True, "check": check}

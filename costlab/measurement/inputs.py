@@ -45,10 +45,9 @@ class Variation:
 
     @torch.no_grad()
     def restore(self) -> None:
-        """Put the first values back and let go of their copies."""
+        """Put the first values back; other variations can follow."""
         for tensor, first in zip(self._tensors, self._first, strict=True):
             tensor.copy_(first)
-        self._tensors, self._first = [], []
 
 
 def are_constant(inputs: Sequence[torch.Tensor]) -> bool:

@@ -9,7 +9,7 @@ from costlab.i18n import _
 from costlab.measurement.evidence import Evidence
 from costlab.measurement.judge_machine import judge_surroundings
 from costlab.measurement.judge_results import judge_results
-from costlab.measurement.point import PointSpec, ProcessTiming
+from costlab.measurement.point import PointSpec
 from costlab.measurement.shared_core import is_mostly_shared
 from costlab.measurement.statistics import median, relative_width, repeat_interval
 
@@ -120,19 +120,10 @@ def _flags(spec: PointSpec, evidence: Evidence, cpus: int) -> list[str]:
     fresh = evidence.memory.get("fresh")
     seen = evidence.flags.union(
         judge_surroundings(evidence.observations, cpus),
-        *(
-            judge_results(check, fresh, _any_core_s(timing), spec.dtype)
-            # A stored point no longer has its answers, see ``rejudge``.
-            for check, timing in zip(evidence.checks, timings, strict=False)
-        ),
+        *(judge_results(check, fresh, spec.dtype) for check in evidence.checks),
         evidence.energy.flags if evidence.energy else (),
     )
     return flags + sorted(seen)
-
-
-def _any_core_s(timing: ProcessTiming) -> float:
-    """The median of the timed calls, like calls with other values on a core shared or not."""
-    return median(timing.samples_s) if timing.probes_s else timing.median_s
 
 
 def _reasons(spec: PointSpec, evidence: Evidence) -> dict[str, str]:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from costlab.measurement.signature import Signature, agree
+from costlab.measurement.statistics import median
 
 # How far outputs of equal inputs may be apart, of their norm: another order of summation.
 _TOLERANCE = {"float64": 1e-9, "float32": 1e-3, "float16": 2e-2, "bfloat16": 1e-1}
 _SAME = 1e-12
-# A call with new values that takes this many times as long, and this much longer, does work that
-# the timed calls did not do. Cold caches and a lone call's start stay below both.
+# Calls with new values that take this many times as long, and this much longer, do work that those
+# with the first values did not do.
 _SLOWER_TIMES = 4.0
 _SLOWER_S = 5e-4
 
@@ -26,6 +27,7 @@ class ResultCheck:
         after: of the same inputs after it.
         varied: of other values in the same input tensors, after it; None if not looked at.
         varied_s: times of single calls, each with values not seen before.
+        same_s: of as many between them with the first values, otherwise alike.
         constant_inputs: whether the inputs hold one value throughout.
     """
 
@@ -33,6 +35,7 @@ class ResultCheck:
     after: Signature
     varied: Signature | None = None
     varied_s: tuple[float, ...] = ()
+    same_s: tuple[float, ...] = ()
     constant_inputs: bool = False
 
     @classmethod
@@ -42,7 +45,7 @@ class ResultCheck:
         return cls(
             _signature(data["before"]), _signature(data["after"]),
             None if varied is None else _signature(varied),
-            tuple(data["varied_s"]), data["constant_inputs"],
+            tuple(data["varied_s"]), tuple(data["same_s"]), data["constant_inputs"],
         )  # fmt: skip
 
 
@@ -50,26 +53,23 @@ def _signature(rows: Sequence[Sequence[float]]) -> Signature:
     return tuple(tuple(row) for row in rows)
 
 
-def judge_results(
-    check: ResultCheck, fresh: Signature | None, hot_s: float, dtype: str
-) -> tuple[str, ...]:
+def judge_results(check: ResultCheck, fresh: Signature | None, dtype: str) -> tuple[str, ...]:
     """Flags for one process.
 
     "result_changed": the same inputs gave another answer after timing than before, or than in
     another process. "cached_result": new values gave the old answer, or took far longer than the
-    timed calls. "constant_inputs": the data were all one value.
+    first values beside them. "constant_inputs": the data were all one value.
 
     Args:
         check: what the timed process saw.
         fresh: outputs of the varied values in a process that ran nothing before; None if unknown.
-        hot_s: the timed calls' median.
         dtype: in which the outputs were computed.
     """
     flags = []
     tolerance = _TOLERANCE[dtype]
     if not agree(check.before, check.after, tolerance):
         flags.append("result_changed")
-    if _is_cached(check, fresh, hot_s, tolerance):
+    if _is_cached(check, fresh, tolerance):
         flags.append("cached_result")
     elif (
         check.varied is not None and fresh is not None
@@ -81,10 +81,10 @@ def judge_results(
     return tuple(flags)
 
 
-def _is_cached(check: ResultCheck, fresh: Signature | None, hot_s: float, tolerance: float) -> bool:
+def _is_cached(check: ResultCheck, fresh: Signature | None, tolerance: float) -> bool:
     if check.varied_s:
-        quickest = min(check.varied_s)
-        if quickest > _SLOWER_TIMES * hot_s and quickest > hot_s + _SLOWER_S:
+        varied_s, same_s = min(check.varied_s), median(check.same_s)
+        if varied_s > _SLOWER_TIMES * same_s and varied_s > same_s + _SLOWER_S:
             return True
     if check.varied is None or fresh is None:
         return False

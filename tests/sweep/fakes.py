@@ -54,7 +54,7 @@ class FakeWorkers:
                 "relative_iqr": 0.0,
             }  # fmt: skip
             check: dict[str, Any] = {
-                "before": [], "after": [], "varied": None, "varied_s": [],
+                "before": [], "after": [], "varied": None, "varied_s": [], "same_s": [],
                 "constant_inputs": False,
             }  # fmt: skip
             return {"kind": kind, "timing": timing, "sound": True, "check": check}
