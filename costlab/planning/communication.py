@@ -20,6 +20,8 @@ import numpy as np
 from costlab.planning.cluster import Cluster
 from costlab.planning.parallel import Column
 
+_NO_LINK = 1.0  # B/s of a link that no plan uses, so that nothing is divided by zero
+
 
 @dataclass(frozen=True, slots=True)
 class Links:
@@ -81,17 +83,17 @@ def gather_bytes(bytes_: Column, ranks: Column) -> Column:
 def group(cluster: Cluster, links: Links, ranks: Column, stride: Column) -> Group:
     """The groups of ``ranks`` members that are ``stride`` ranks apart."""
     per_node = cluster.per_node
-    members = np.clip(np.floor(per_node / stride), 1, ranks)
+    members = np.minimum(np.maximum(np.floor(per_node / stride), 1), ranks)
     crosses = members < ranks
     rings = np.minimum(stride, per_node)
     shared = np.minimum(
         cluster.link_bytes_per_s * links.inside,
         cluster.network_bytes_per_s * per_node * links.network / rings,
     )
-    inside = np.full_like(ranks, cluster.link_bytes_per_s * links.inside or np.inf)
+    inside = cluster.link_bytes_per_s * links.inside
     return Group(
         ranks=ranks,
-        rate=np.where(crosses, np.maximum(shared, 1.0), inside),
+        rate=np.maximum(np.where(crosses, shared, inside), _NO_LINK),
         step_s=np.where(crosses, links.network_s, links.inside_s),
         crosses=crosses.astype(float),
     )
@@ -100,13 +102,10 @@ def group(cluster: Cluster, links: Links, ranks: Column, stride: Column) -> Grou
 def all_to_all_s(cluster: Cluster, links: Links, bytes_: Column, ranks: Column) -> Column:
     """Seconds in which each of ``ranks`` neighbours sends ``bytes_`` in all to the others."""
     inside = np.minimum(ranks, cluster.per_node)
-    near = bytes_ * (inside - 1) / ranks / (cluster.link_bytes_per_s * links.inside or np.inf)
-    far = (
-        bytes_
-        * np.maximum(ranks - inside, 0)
-        / ranks
-        / (cluster.network_bytes_per_s * links.network or np.inf)
-    )
+    near = bytes_ * (inside - 1) / ranks
+    near = near / np.maximum(cluster.link_bytes_per_s * links.inside, _NO_LINK)
+    far = bytes_ * np.maximum(ranks - inside, 0) / ranks
+    far = far / np.maximum(cluster.network_bytes_per_s * links.network, _NO_LINK)
     step = np.where(ranks > inside, links.network_s, links.inside_s)
     return np.where(ranks > 1, np.maximum(near, far) + step, 0.0)
 

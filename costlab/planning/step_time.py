@@ -85,7 +85,7 @@ def step_time(
     activation = tokens * work.width * _ELEMENT
     sync = np.where(p.tp > 1, _REDUCES * tensor.all_reduce(activation), 0.0)
     ring = group(cluster, soft.links, p.cp, p.tp)
-    kv = 2 * work.kv_heads / max(work.heads, 1)
+    kv = 2 * work.kv_heads / np.maximum(work.heads, 1)
     keys = p.micro * work.length * work.width * kv * _ELEMENT / p.tp
     sync = sync + np.where(p.cp > 1, ring.gather(keys), 0.0)
     routed = activation * work.routes
@@ -132,7 +132,7 @@ def step_time(
 
 def _selective(work: Workload) -> float:
     """Share of a layer's forward that selective recomputation repeats: attention's core."""
-    return work.core_flop / max(work.core_flop + work.product_flop, 1.0)
+    return work.core_flop / (work.core_flop + work.product_flop)
 
 
 def rank_parameters(work: Workload, p: Plans) -> tuple[Column, Column]:
