@@ -56,6 +56,7 @@ gui: $(VENV)/.installed-dev
 
 verify bench accuracy exponents measuring kills validate: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.$@ $(ARGS)
+	@if [ $@ = validate ]; then $(BIN)/python -m benchmarks.step_times $(filter --write,$(ARGS)); fi
 
 formulas: $(VENV)/.installed-dev
 	$(BIN)/python -m costlab.derivation.regenerate

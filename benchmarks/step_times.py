@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from benchmarks.published_runs import Columns, columns, runs
-from benchmarks.tables import markdown_table
+from benchmarks.tables import markdown_table, write_between
 from costlab.planning.software import Software, software
 from costlab.planning.step_time import step_time
 
@@ -159,6 +159,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", action="store_true", help="every row, the worst first")
     parser.add_argument("--fit", action="store_true", help="fit the constants again")
+    parser.add_argument("--write", action="store_true", help="put the table into README.md")
     args = parser.parse_args(argv)
     everything = runs()
     found: list[Error] = []
@@ -175,7 +176,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             off = predicted(table, soft) / table.step_s - 1
             for i in np.argsort(-np.abs(off)):
                 print(f"{100 * off[i]:7.1f} %  {table.runs[i].id}  {table.runs[i].plan.text()}")
-    print(markdown_table(_HEAD, [error.cells() for error in found]))
+    text = markdown_table(_HEAD, [error.cells() for error in found])
+    print(text)
+    if args.write:
+        write_between("step times", text)
     return 0
 
 

@@ -237,7 +237,7 @@ def _counter(fused: bool) -> Any:
     ) -> int:
         """Each of the gradients of input and weight is as much work as the convolution."""
         gradients = sum(args[-1][:2])
-        return gradients * 2 * math.prod(grad) * math.prod(weight[1:])
+        return int(gradients * 2 * math.prod(grad) * math.prod(weight[1:]))
 
     if not fused:
         # torch multiplies the gradient of the weight by the number of groups.

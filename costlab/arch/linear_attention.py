@@ -64,13 +64,17 @@ class KernelCore(nn.Module):
         state: State | None = None,
         keep_state: bool = False,
     ) -> tuple[Tensor, State | None]:
-        q, k = F.elu(q) + 1, F.elu(k) + 1
+        q, k = self.features(q, k)
         if state is not None:
             return self._step(q, k, v, state)
         if self.causal:
             return self._chunks(q, k, v, keep_state)
         summary, total = k.transpose(-2, -1) @ v, k.sum(-2, keepdim=True)
         return (q @ summary) / (q * total).sum(-1, keepdim=True), None
+
+    def features(self, q: Tensor, k: Tensor) -> tuple[Tensor, Tensor]:
+        """The positive features of queries and keys."""
+        return F.elu(q) + 1, F.elu(k) + 1
 
     def _step(self, q: Tensor, k: Tensor, v: Tensor, state: State) -> tuple[Tensor, State]:
         summary, total = state[0] + k.transpose(-2, -1) @ v, state[1] + k

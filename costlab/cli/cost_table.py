@@ -68,6 +68,8 @@ def _row(spec: ArchitectureSpec, given: Mapping[str, int]) -> Row:
             "sizes": {name: full[name] for name in derivation.sizes},
             "conditions": [str(condition) for condition in chosen.domain],
             "order": None if flop is None else str(order(flop, main.domain)),
+            "depth": _depth(main),
+            "path": _path(spec.name),
             "flop": _value(chosen, "flop", full),
             "peak_bytes": _value(chosen, "peak_bytes", full),
             "steps": _value(chosen, "steps", full),
@@ -86,6 +88,21 @@ def _row(spec: ArchitectureSpec, given: Mapping[str, int]) -> Row:
     return row
 
 
+def _depth(main: CostClass) -> str | None:
+    """The order of the dependent steps in the length."""
+    from costlab.formulas.order import order_in_expr
+
+    steps = main.cost["steps"].expr
+    return None if steps is None else str(order_in_expr(steps, "n"))
+
+
+def _path(name: str) -> str | None:
+    """The longest path between two positions, of the entry as it is by default."""
+    from costlab.formulas.structure import load, names
+
+    return (load(name)[0].path or None) if name in names() else None
+
+
 def _value(chosen: CostClass, quantity: str, sizes: Mapping[str, int]) -> int | None:
     expr = chosen.cost[quantity].expr
     return None if expr is None else round(expr.evaluate({**sizes, "threads": 1}))
@@ -101,15 +118,17 @@ def _text(rows: Sequence[Row]) -> str:
         return (
             row["architecture"],
             summed(parse(order)) if order else "",
+            row.get("depth") or "",
+            row.get("path") or "",
             *(format_value(row.get(name), unit) for name, unit in _AMOUNTS),
             "n/a" if steps is None else format_count(steps),
         )
 
     headers = (
-        _("name"), _("order of FLOP"), "FLOP", _("peak"), _("decode FLOP"), _("decode bytes"),
-        _("state"), _("steps"),
+        _("name"), _("order of FLOP"), _("depth"), _("path"), "FLOP", _("peak"), _("decode FLOP"),
+        _("decode bytes"), _("state"), _("steps"),
     )  # fmt: skip
-    return table(headers, map(cells, rows), right="llrrrrrr")
+    return table(headers, map(cells, rows), right="llllrrrrrr")
 
 
 _AMOUNTS = (

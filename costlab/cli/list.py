@@ -23,12 +23,22 @@ def add_parser(subparsers: Subparsers) -> None:
         "list",
         run,
         help=_("architectures, blocks, positions, techniques and models"),
-        examples=["costlab list", "costlab list --table n=4k d=512"],
+        examples=[
+            "costlab list",
+            "costlab list --table n=4k d=512",
+            "costlab list --paper vaswani2017",
+        ],
     )
     add_words(parser, "NAME=VALUE", _("sizes for --table"))
     parser.add_argument("--kind", choices=KINDS, help=_("only this kind"))
+    parser.add_argument("--family", help=_("only this family, e.g. recurrent"))
     parser.add_argument(
-        "--table", action="store_true", help=_("order, FLOP, peak, steps, decode cost and state")
+        "--table",
+        action="store_true",
+        help=_("orders of FLOP, depth and path; FLOP, peak, steps, decode cost and state"),
+    )
+    parser.add_argument(
+        "--paper", metavar="KEY", help=_("a paper's table of complexities, derived: vaswani2017")
     )
 
 
@@ -44,7 +54,14 @@ def run(args: argparse.Namespace) -> int:
             advice=_("costlab list --table n=4k d=512"),
         )
     specs = [registry.spec(name) for name in registry.names()]
-    specs = [spec for spec in specs if args.kind in (None, spec.kind)]
+    families = sorted({spec.family for spec in specs})
+    if args.family not in (None, *families):
+        raise InputError(_("unknown family"), given=args.family, allowed=", ".join(families))
+    specs = [s for s in specs if args.kind in (None, s.kind) and args.family in (None, s.family)]
+    if args.paper:
+        from costlab.cli.paper_table import show_paper
+
+        return show_paper(args.paper, as_json=args.json)
     if args.table:
         from costlab.cli.cost_table import show_table
 

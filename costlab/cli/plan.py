@@ -142,5 +142,5 @@ def _text(answer: Training) -> str:
         for index in answer.shown
     ]
     lines += ["", table([_("plan"), _("days"), "MFU", _("memory")], others, right="lrrr")]
-    lines += [_("assumed: {what}").format(what=what) for what in answer.assumptions]
+    lines += [_("assumed: {what}").format(what=what) for what in answer.assumptions()]
     return "\n".join(lines)

@@ -23,8 +23,9 @@ import torch
 from torch import Tensor, nn
 
 from costlab.arch import registry
-from costlab.errors import CostLabError
+from costlab.errors import CostLabError, ModuleError
 from costlab.formulas.structure import Mask, Pattern, Structure, dump
+from costlab.i18n import _
 from costlab.sources.program import tensors_of
 
 LENGTHS = (8, 12, 16, 24, 32, 48)
@@ -33,14 +34,17 @@ GRADIENT_LENGTH = 64
 RADII = (0.9, 0.99, 1.1)
 _SIZES = {
     "b": 1, "m": 6, "d": 8, "h": 2, "g": 1, "k": 4, "f": 8, "L": 1, "V": 16, "w": 4, "c": 4,
-    "R": 2, "r": 2, "s": 4, "e": 4, "t": 2, "G": 2,
+    "R": 2, "r": 2, "s": 4, "e": 4, "t": 2, "G": 2, "p": 4, "q": 4,
 }  # fmt: skip
 _SHRINK = (1e-3, 5e-4)
 
 
 def sizes_at(name: str, n: int) -> dict[str, int]:
     """Small sizes of an entry at length ``n``."""
-    return {s: {**_SIZES, "n": n}[s] for s in registry.spec(name).symbols}
+    spec = registry.spec(name)
+    demanded = (text.split(" == ") for text in spec.constraints if " == " in text)
+    sizes = {**_SIZES, "n": n, **{symbol: int(value) for symbol, value in demanded}}
+    return {symbol: sizes[symbol] for symbol in spec.symbols}
 
 
 def mask_of(name: str, sizes: Mapping[str, int], options: Mapping[str, bool]) -> Mask:
@@ -89,7 +93,7 @@ def with_radius(module: nn.RNN, radius: float) -> nn.RNN:
     """Set the recurrent matrix to a random one of which ``radius`` scales a rotation."""
     with torch.no_grad():
         _weight_in, weight, *biases = module.all_weights[0]
-        turn, _ = torch.linalg.qr(torch.randn_like(weight))
+        turn, _upper = torch.linalg.qr(torch.randn_like(weight))
         weight.copy_(radius * turn)
         for bias in biases:
             bias.zero_()
@@ -99,6 +103,9 @@ def with_radius(module: nn.RNN, radius: float) -> nn.RNN:
 def measure(name: str) -> tuple[Structure, ...]:
     """The structure of an entry for every choice of its options."""
     flags = registry.spec(name).options
+    # Several chunks, so that what is carried from one to the next is seen.
+    chunks = max(1, sizes_at(name, 8).get("c", 4) // 4)
+    lengths = [n * chunks for n in CHAIN_LENGTHS]
     found = []
     for values in itertools.product(*flags.values()):
         options = dict(zip(flags, values, strict=True))
@@ -108,7 +115,7 @@ def measure(name: str) -> tuple[Structure, ...]:
                 name,
                 tuple(key for key, value in options.items() if value),
                 tuple(Pattern(sizes, mask_of(name, sizes, options)) for sizes in at),
-                tuple((n, chain_of(name, sizes_at(name, n), options)) for n in CHAIN_LENGTHS),
+                tuple((n, chain_of(name, sizes_at(name, n), options)) for n in lengths),
                 _gradients(name, options),
             )
         )
@@ -138,6 +145,10 @@ def _built(
 ) -> tuple[nn.Module, tuple[Tensor, ...]]:
     torch.manual_seed(0)
     module, inputs = registry.load(name).build(**sizes, **options)
+    if len(inputs) > 1:
+        raise ModuleError(
+            _("the positions of one input are followed"), given=f"{name}: {len(inputs)} inputs"
+        )
     return module.double(), tuple(v.double() if v.is_floating_point() else v for v in inputs)
 
 
@@ -157,7 +168,7 @@ def _nodes(root: object) -> list:  # type: ignore[type-arg]
         node = front.pop()
         if node is not None and node not in found:
             found[node] = None
-            front += [following for following, _ in node.next_functions]  # type: ignore[attr-defined]
+            front += [following for following, _index in node.next_functions]  # type: ignore[attr-defined]
     return list(found)
 
 
@@ -181,7 +192,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             text = dump(measure(name))
         except (CostLabError, RuntimeError, IndexError, ValueError) as error:
             print(f"{name}: {type(error).__name__}: {error}")
-            bad += 1
+            bad += not isinstance(error, ModuleError)
             continue
         (folder / f"{name}.json").write_text(text, encoding="utf-8")
         print(f"{name} written, {len(text)} bytes")

@@ -67,6 +67,11 @@ class Structure:
         return "n" if last - before >= 0.8 * rate * (n - before_n) else "log(n, 2)"
 
     @property
+    def path(self) -> str:
+        """Longest of the shortest paths between positions: within a layer or over layers."""
+        return self.layers_law if self.chain_order == "1" else self.chain_order
+
+    @property
     def layers_law(self) -> str:
         """Layers until every pair that can be is connected, in sizes; "" where no law fits."""
         found = [(p.sizes, paths(p.rows).diameter) for p in self.patterns]

@@ -38,7 +38,6 @@ class Training:
         """The fastest plan that fits."""
         return self.found.plans[self.shown[0]]
 
-    @property
     def assumptions(self) -> tuple[str, ...]:
         """What the figures rest on that was not given."""
         soft = self.software
@@ -100,7 +99,7 @@ class Training:
             "tried": len(found.plans),
             "fit": len(found.order),
             "plans": [self.row(index) for index in self.shown],
-            "assumptions": list(self.assumptions),
+            "assumptions": list(self.assumptions()),
         }
 
 

@@ -7,6 +7,8 @@ first saved (the inputs of q, k and v are one tensor, and a fused core keeps wha
 
 from __future__ import annotations
 
+from typing import Any
+
 from costlab.planning.model import Part, part
 
 
@@ -69,18 +71,18 @@ def attention(
             norm(head_norm, f"{name}.q_norm", k, rows=h),
             norm(head_norm, f"{name}.k_norm", k, rows=g),
         ]
-    sizes = {"g": g, "q": h // g, "k": k}
+    sizes: dict[str, Any] = {"g": g, "j": h // g, "k": k}
     if not fused:
         core = part("written_attention_core", f"{name}.core", split=("h",), place="row", h=h, k=k)
     elif cross or window:
         core = part(
-            "cross_attention_core", f"{name}.core", split=("g", "q"), place="row", window=window,
+            "cross_attention_core", f"{name}.core", split=("g", "j"), place="row", window=window,
             **sizes,
         )  # fmt: skip
     else:
         core = part(
             "attention_core", f"{name}.core", options=("causal",) if causal else (),
-            split=("g", "q"), place="row", **sizes,
+            split=("g", "j"), place="row", **sizes,
         )  # fmt: skip
     biased = bias if out_bias is None else out_bias
     out = row_linear(f"{name}.o", h * k, d, bias=biased, saves=not fused)
@@ -129,7 +131,7 @@ def feed_forward(
     kind, _dash, flag = activation.partition("-")
     gated = kind in ("gate", "fused_gate")
     options = ("bias",) if bias else ()
-    common = {"copies": copies, "active": active, "expert": expert}
+    common: dict[str, Any] = {"copies": copies, "active": active, "expert": expert}
     parts = [
         part("linear", f"{name}.{key}", options=options, split=("f",), place="column",
              saves=key == "up", d=d, f=f, **common)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from costlab.errors import SizeError
 from costlab.i18n import _
@@ -102,7 +103,8 @@ def layer(stack: Stack, window: int, routed: bool) -> tuple[Part, ...]:
     d = stack.d
     bias = stack.bias if stack.attention_bias is None else stack.attention_bias
     if stack.latent:
-        mixing = blocks.latent_attention(d, stack.h, **dict(stack.latent))
+        latent: dict[str, Any] = dict(stack.latent)
+        mixing = blocks.latent_attention(d, stack.h, **latent)
     else:
         mixing = blocks.attention(
             d, stack.h, stack.g, stack.k, causal=stack.causal, bias=bias, window=window,
@@ -154,9 +156,9 @@ def kv_kind(h: int, g: int, latent: Sequence[object] = ()) -> KvKind:
     return "multi-query" if g == 1 else "grouped"
 
 
-def model(name: str, family: str, stack: Stack, **about: object) -> ModelConfig:
+def model(name: str, family: str, stack: Stack, **about: Any) -> ModelConfig:
     """The whole model of a stack; ``about`` are further fields of :class:`ModelConfig`."""
-    fields: dict[str, object] = {
+    fields: dict[str, Any] = {
         "kv_kind": kv_kind(stack.h, stack.g, stack.latent),
         "positions": "learned" if stack.positions else "rotary",
         "context": stack.positions,
@@ -167,5 +169,5 @@ def model(name: str, family: str, stack: Stack, **about: object) -> ModelConfig:
         after=after(stack), vocabulary=stack.V, tied=stack.tied, heads=stack.h,
         kv_heads=stack.g, head_size=stack.k, inner=stack.f, experts=stack.experts,
         experts_per_token=stack.experts_per_token, causal=stack.causal,
-        **fields,  # type: ignore[arg-type]
+        **fields,
     )  # fmt: skip

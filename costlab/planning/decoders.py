@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from costlab.errors import InputError
 from costlab.i18n import _
@@ -32,7 +33,7 @@ def activation(fields: Fields, *names: str, gated: bool, default: str) -> str:
     return table[found]
 
 
-def _common(f: Fields) -> dict[str, int]:
+def _common(f: Fields) -> dict[str, Any]:
     d = f.size("hidden_size", "n_embd", "d_model", "dim")
     h = f.size("num_attention_heads", "n_head", "n_heads")
     given = f.size("head_dim", default=0)
@@ -63,9 +64,9 @@ def gpt2(f: Fields, name: str) -> ModelConfig:
     return model(name, "gpt2", stack)
 
 
-def llama(f: Fields, name: str, **more: object) -> ModelConfig:
+def llama(f: Fields, name: str, **more: Any) -> ModelConfig:
     """Touvron et al. 2023, and what differs from it in biases, norms or windows."""
-    settings: dict[str, object] = {
+    settings: dict[str, Any] = {
         "tied": f.flag("tie_word_embeddings", default=False),
         "attention_bias": f.flag("attention_bias", default=False),
         "bias": f.flag("mlp_bias", default=False),
@@ -73,7 +74,7 @@ def llama(f: Fields, name: str, **more: object) -> ModelConfig:
         **more,
     }
     family = str(settings.pop("family", "llama"))
-    stack = Stack(**_common(f), f=f.size("intermediate_size"), **settings)  # type: ignore[arg-type]
+    stack = Stack(**_common(f), f=f.size("intermediate_size"), **settings)
     return model(name, family, stack, context=f.size("max_position_embeddings", default=0))
 
 
@@ -105,7 +106,7 @@ def qwen3(f: Fields, name: str) -> ModelConfig:
     return llama(f, name, head_norm="rms_norm", family="qwen3")
 
 
-def _experts(f: Fields, shared: bool) -> dict[str, object]:
+def _experts(f: Fields, shared: bool) -> dict[str, Any]:
     width = f.size("moe_intermediate_size")
     return {
         "experts": f.size("num_experts", "n_routed_experts"),

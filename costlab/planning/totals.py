@@ -15,9 +15,12 @@ DERIVED_BITS = 16
 """Bits of an activation in the committed formulas."""
 
 _STATES = {
-    "attention_core": ("attention_core", ("g", "q", "k")),
-    "cross_attention_core": ("attention_core", ("g", "q", "k")),
+    "attention_core": ("attention_core", ("g", "j", "k")),
+    "cross_attention_core": ("attention_core", ("g", "j", "k")),
+    "written_attention_core": ("attention_core", ("g", "j", "k")),
     "latent_core": ("latent_core", ("h", "c", "r")),
+    "short_convolution": ("short_convolution", ("f", "w")),
+    "state_space": ("state_space", ("f", "s")),
 }
 
 
@@ -25,7 +28,8 @@ def parameters(item: Part) -> int:
     """Weights of a part, all copies; 0 if they are another part's."""
     if item.tied:
         return 0
-    return item.copies * int(evaluate(expression(item.entry, "parameters"), item.size))
+    formula = expression(item.entry, "parameters", "train", item.options)
+    return item.copies * int(evaluate(formula, item.size))
 
 
 def model_parameters(model: ModelConfig) -> int:
@@ -102,12 +106,8 @@ def _lengths(stream: str, n: int, m: int) -> tuple[int, int]:
 def states(model: ModelConfig) -> Iterator[tuple[Part, int]]:
     """Parts that carry a state from token to token, with how often each occurs."""
     for item, count, stream in model.parts():
-        if stream == "target" and (item.entry in _STATES or item.entry in RECURRENT):
+        if stream == "target" and item.entry in _STATES:
             yield item, count
-
-
-RECURRENT = ("recurrent_state",)
-"""Parts whose state does not grow with the context."""
 
 
 def state_elements(model: ModelConfig, context: int, *, m: int = 0) -> int:
@@ -116,8 +116,6 @@ def state_elements(model: ModelConfig, context: int, *, m: int = 0) -> int:
 
 
 def _state(item: Part, context: int, m: int) -> int:
-    if item.entry in RECURRENT:
-        return int(evaluate(expression(item.entry, "parameters"), item.size))
     entry, names = _STATES[item.entry]
     kept = min(context, item.window) if item.window else context
     if item.entry == "cross_attention_core" and not item.window:

@@ -94,6 +94,12 @@ def _linear(b: int, n: int, d: int, h: int, c: int, causal: bool) -> int:
     return 8 * b * n * d**2 + 4 * b * d * core
 
 
+def _features(b: int, n: int, d: int, h: int, r: int, c: int, causal: bool) -> int:
+    """Features of queries and keys, then sums over keys, of chunks and within them."""
+    pairs = _blocks(n, c) * (4 * d * r + 2 * c * (h * r + d)) if causal else 4 * n * d * r
+    return 8 * b * n * d**2 + 4 * b * n * d * r + b * pairs
+
+
 def _hashed(b: int, n: int, d: int, c: int, R: int, r: int) -> int:
     return 6 * b * n * d**2 + 2 * b * n * d * R * r + 8 * b * _blocks(n, c) * d * R * c
 
@@ -126,6 +132,7 @@ ENTRIES = (
     Entry("mamba", _selective, lambda d, s, r: 6 * d**2 + 2 * d * (5 + 2 * r + 3 * s + 2)),
     Entry("mamba2", _dual, lambda d, h, s: (
         d * (4 * d + 2 * s + h) + 5 * (2 * d + 2 * s) + 3 * h + 2 * d + 2 * d**2)),
+    Entry("performer", _features, lambda d: 4 * d**2),
     Entry("rnn", lambda b, n, d: 4 * b * n * d**2, _affine(1)),
     Entry("rnn_cell_loop", lambda b, n, d: 4 * b * n * d**2, _affine(1)),
     Entry("sliding_window", _window, lambda d: 4 * d**2),

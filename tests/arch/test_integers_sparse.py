@@ -38,6 +38,10 @@ ROWS = (
         "transformers 5.24, LongformerSelfAttention on the CPU, whose chunks of 2w overlap by w",
         # Our output projection; blocks of w see 3w keys: 12nwd in place of 14nwd - 8w**2d.
         more=2 * 4096 * 768**2 - 2 * 4096 * 256 * 768 + 8 * 256**2 * 768),
+    Row("performer", {"b": 1, "n": 4096, "d": 768, "h": 12, "r": 256, "c": 64}, 6_467_616_768,
+        "performer-pytorch 1.1.4, bidirectional core, torch's counter on meta", part="core",
+        # The normaliser is a sum by entry here, and no product.
+        more=-2 * 4096 * 12 * 256),
     Row("mamba", {"b": 1, "n": 512, "d": 768, "s": 16, "r": 48, "c": 16}, 3_856_699_392,
         "transformers 5.24, MambaMixer on the CPU",
         # Its convolution is padded at both ends, and cut off.

@@ -231,3 +231,28 @@ def test_each_of_several_takes_the_flags_it_has(capsys: pytest.CaptureFixture[st
     assert plain["architecture"] == "lstm"
     assert main(["predict", "gru", "lstm", *sizes]) == 2
     assert "unknown flag" in capsys.readouterr().err
+
+
+def test_list_of_a_family_and_the_tables_paths(capsys: pytest.CaptureFixture[str]) -> None:
+    recurrent = run_json(capsys, "list", "--family", "recurrent")["architectures"]
+    rows = run_json(capsys, "list", "--family", "recurrent", "--table")["table"]
+
+    assert {entry["family"] for entry in recurrent} == {"recurrent"}
+    assert {"rnn", "lstm", "gru"} <= {row["architecture"] for row in rows}
+    assert {(row["depth"], row["path"]) for row in rows if row["architecture"] == "rnn"} == {
+        ("n", "n")
+    }
+    assert main(["list", "--family", "nobody"]) == 2
+    assert "recurrent" in capsys.readouterr().err
+
+
+def test_the_table_of_a_paper(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = run_json(capsys, "list", "--paper", "vaswani2017")["rows"]
+
+    found = {row["entry"]: (row["work"], row["depth"], row["path"]) for row in rows}
+    assert found["full_attention"] == ("b*d*n**2", "1", "1")
+    assert found["rnn"] == ("b*d**2*n", "n", "n")
+    assert found["sliding_window"] == ("b*d*n*w", "1", "ceiling((n - 1)/w)")
+    assert all(row["work"] or row["reason"] for row in rows)
+    assert main(["list", "--paper", "wang2020"]) == 0
+    assert "Linformer" in capsys.readouterr().out

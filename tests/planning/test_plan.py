@@ -59,5 +59,5 @@ def test_sequences_are_shared_only_where_scores_are_not_stored() -> None:
 
     assert stored.found.plans.cp.max() == 1
     assert flash.found.plans.cp.max() > 1
-    assert "vTrain" in stored.assumptions[-2]
-    assert "Kwai" in flash.assumptions[-2]
+    assert "vTrain" in stored.assumptions()[-2]
+    assert "Kwai" in flash.assumptions()[-2]

@@ -2,7 +2,7 @@
 
 The catalogue has whole layers; a planner needs to divide a layer among ranks, so its projections,
 its core and its activation are programs of their own. Shapes: b batch, n positions, m positions
-of the source, d width in, f width out (or inner), h heads, g key/value heads, q query heads per
+of the source, d width in, f width out (or inner), h heads, g key/value heads, j query heads per
 key/value head, k head size, r rotated channels, c latent size, w kernel width.
 
 ``python -m costlab.derivation.parts`` derives the formulas under ``parts/``.
@@ -12,6 +12,7 @@ A factory whose name ends in ``_decode`` is one step with a state.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -26,35 +27,41 @@ def linear(*, b: int, n: int, d: int, f: int, bias: bool = False) -> Program:
     return nn.Linear(d, f, bias=bias), (torch.randn(b, n, d),)
 
 
+def _apply(function: Any, *tensors: Tensor) -> Tensor:
+    y: Tensor = function.apply(*tensors)
+    return y
+
+
 def _heads(x: Tensor, h: int) -> Tensor:
-    return x.unflatten(-1, (h, -1)).transpose(1, 2)
+    parted: Tensor = torch.unflatten(x, -1, (h, -1))
+    return parted.transpose(1, 2)
 
 
 class _Core(nn.Module):
-    """Fused attention of q [b, n, q*g*k] over keys and values [b, m, g*k], merged again."""
+    """Fused attention of q [b, n, j*g*k] over keys and values [b, m, g*k], merged again."""
 
-    def __init__(self, g: int, q: int, causal: bool) -> None:
+    def __init__(self, g: int, j: int, causal: bool) -> None:
         super().__init__()
-        self.g, self.q, self.causal = g, q, causal
+        self.g, self.j, self.causal = g, j, causal
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         y = F.scaled_dot_product_attention(
-            _heads(q, self.q * self.g), _heads(k, self.g), _heads(v, self.g),
+            _heads(q, self.j * self.g), _heads(k, self.g), _heads(v, self.g),
             is_causal=self.causal, enable_gqa=True,
         )  # fmt: skip
         return y.transpose(1, 2).flatten(2)
 
 
-def attention_core(*, b: int, n: int, g: int, q: int, k: int, causal: bool = False) -> Program:
-    """Self-attention without its projections; q query heads read each key/value head."""
+def attention_core(*, b: int, n: int, g: int, j: int, k: int, causal: bool = False) -> Program:
+    """Self-attention without its projections; j query heads read each key/value head."""
     keys, values = torch.randn(b, n, g * k), torch.randn(b, n, g * k)
-    return _Core(g, q, causal), (torch.randn(b, n, q * g * k), keys, values)
+    return _Core(g, j, causal), (torch.randn(b, n, j * g * k), keys, values)
 
 
-def cross_attention_core(*, b: int, n: int, m: int, g: int, q: int, k: int) -> Program:
+def cross_attention_core(*, b: int, n: int, m: int, g: int, j: int, k: int) -> Program:
     """n positions over m keys, without projections."""
     keys, values = torch.randn(b, m, g * k), torch.randn(b, m, g * k)
-    return _Core(g, q, False), (torch.randn(b, n, q * g * k), keys, values)
+    return _Core(g, j, False), (torch.randn(b, n, j * g * k), keys, values)
 
 
 class _LatentCore(nn.Module):
@@ -88,7 +95,7 @@ class _Written(nn.Module):
 
     def forward(self, q: Tensor, k: Tensor, v: Tensor) -> Tensor:
         scores = _heads(q, self.h) @ _heads(k, self.h).transpose(-2, -1)
-        shares = F.dropout(F.softmax(scores, dim=-1), 0.1)
+        shares, _kept = torch.native_dropout(F.softmax(scores, dim=-1), 0.1, True)
         return (shares @ _heads(v, self.h)).transpose(1, 2).flatten(2)
 
 
@@ -100,25 +107,25 @@ def written_attention_core(*, b: int, n: int, h: int, k: int) -> Program:
 class _Step(nn.Module):
     """One position over the keys and values so far and its own."""
 
-    def __init__(self, g: int, q: int) -> None:
+    def __init__(self, g: int, j: int) -> None:
         super().__init__()
-        self.g, self.q = g, q
+        self.g, self.j = g, j
 
     def forward(
         self, q: Tensor, k: Tensor, v: Tensor, state: tuple[Tensor, Tensor]
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         keys = torch.cat((state[0], _heads(k, self.g)), dim=2)
         values = torch.cat((state[1], _heads(v, self.g)), dim=2)
-        groups = q.view(q.shape[0], self.g, self.q, -1)
+        groups = q.view(q.shape[0], self.g, self.j, -1)
         y = F.scaled_dot_product_attention(groups, keys, values)
         return y.flatten(1), (keys, values)
 
 
-def attention_core_decode(*, b: int, n: int, g: int, q: int, k: int) -> Step:
+def attention_core_decode(*, b: int, n: int, g: int, j: int, k: int) -> Step:
     """One token after n, with their keys and values as state."""
     state = (torch.randn(b, g, n, k), torch.randn(b, g, n, k))
-    new = (torch.randn(b, 1, q * g * k), torch.randn(b, 1, g * k), torch.randn(b, 1, g * k))
-    return _Step(g, q), new, state
+    new = (torch.randn(b, 1, j * g * k), torch.randn(b, 1, g * k), torch.randn(b, 1, g * k))
+    return _Step(g, j), new, state
 
 
 class _LatentStep(nn.Module):
@@ -192,12 +199,12 @@ class _FusedGate(torch.autograd.Function):
     """silu(gate) * up that keeps its two inputs alone, as fused kernels do."""
 
     @staticmethod
-    def forward(ctx: torch.autograd.function.FunctionCtx, gate: Tensor, up: Tensor) -> Tensor:
+    def forward(ctx: Any, gate: Tensor, up: Tensor) -> Tensor:
         ctx.save_for_backward(gate, up)
         return F.silu(gate) * up
 
     @staticmethod
-    def backward(ctx: torch.autograd.Function, y: Tensor) -> tuple[Tensor, Tensor]:
+    def backward(ctx: Any, y: Tensor) -> tuple[Tensor, Tensor]:
         gate, up = ctx.saved_tensors
         share = torch.sigmoid(gate)
         return y * up * share * (1 + gate * (1 - share)), y * gate * share
@@ -205,7 +212,7 @@ class _FusedGate(torch.autograd.Function):
 
 class _Fused(nn.Module):
     def forward(self, gate: Tensor, up: Tensor) -> Tensor:
-        y: Tensor = _FusedGate.apply(gate, up)
+        y: Tensor = _apply(_FusedGate, gate, up)
         return y
 
 
@@ -214,9 +221,16 @@ def fused_gate(*, b: int, n: int, f: int) -> Program:
     return _Fused(), (torch.randn(b, n, f), torch.randn(b, n, f))
 
 
+class _Dropout(nn.Module):
+    """Dropout by the operator that CUDA runs, which keeps a mask of one byte."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.native_dropout(x, 0.1, True)[0]
+
+
 def dropout(*, b: int, n: int, d: int) -> Program:
     """Dropout of [b, n, d] in training."""
-    return nn.Dropout(0.1), (torch.randn(b, n, d),)
+    return _Dropout(), (torch.randn(b, n, d),)
 
 
 class _Add(nn.Module):
@@ -316,7 +330,7 @@ class _Recurrence(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: torch.autograd.function.FunctionCtx,
+        ctx: Any,
         x: Tensor, step: Tensor, write: Tensor, read: Tensor, decay: Tensor,
     ) -> Tensor:  # fmt: skip
         ctx.save_for_backward(x, step, write, read, decay)
@@ -324,9 +338,7 @@ class _Recurrence(torch.autograd.Function):
         return (states * read.unsqueeze(2)).sum(-1)
 
     @staticmethod
-    def backward(
-        ctx: torch.autograd.Function, y: Tensor
-    ) -> tuple[Tensor, Tensor, Tensor, Tensor, None]:
+    def backward(ctx: Any, y: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor, None]:
         x, step, write, read, decay = ctx.saved_tensors
         states, decays = _states(x, step, write, decay)
         y = y.unsqueeze(-1)
@@ -347,10 +359,11 @@ def _states(x: Tensor, step: Tensor, write: Tensor, decay: Tensor) -> tuple[Tens
 class _StateSpace(nn.Module):
     def __init__(self, f: int, s: int) -> None:
         super().__init__()
+        self.decay: Tensor
         self.register_buffer("decay", -torch.rand(f, s))
 
     def forward(self, x: Tensor, step: Tensor, write: Tensor, read: Tensor) -> Tensor:
-        y: Tensor = _Recurrence.apply(x, step, write, read, self.decay)
+        y: Tensor = _apply(_Recurrence, x, step, write, read, self.decay)
         return y
 
 
