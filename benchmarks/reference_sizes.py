@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.reference_models import model_of, printed
 from benchmarks.reference_rows import Row, rows
+from benchmarks.reference_training import training_memory
 from costlab.planning.blocks import attention
 from costlab.planning.huggingface import from_values
 from costlab.planning.model import Layer, ModelConfig, part
@@ -36,7 +38,6 @@ def parameters(row: Row) -> float | None:
 
 
 _ACTIVE = {"mixtral-8x7b-active": "par-mixtral-8x7b"}
-_ACTIVE_OF = ("qwen3-30b-a3b-active",)
 
 
 def _of_named(row: Row) -> float | None:
@@ -98,5 +99,48 @@ def _mamba_state(i: Mapping[str, Any]) -> int:
 FILES: Mapping[str, Callable[[Row], float | None]] = {
     "parameters": parameters,
     "kv_state_memory": states,
+    "training_memory": training_memory,
 }
 """What answers the rows of each file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """How the rows of one file came out; ``apart`` do not follow from their own inputs."""
+
+    file: str
+    rows: int
+    exact: int
+    within: int
+    missed: tuple[str, ...]
+    unanswered: int
+    apart: tuple[str, ...]
+
+    def cells(self) -> list[str]:
+        """One line of the table."""
+        answered = self.exact + self.within + len(self.missed)
+        return [
+            self.file, str(self.rows), str(answered), str(self.exact), str(self.within),
+            ", ".join(self.missed) or "0", str(self.unanswered), ", ".join(self.apart) or "0",
+        ]  # fmt: skip
+
+
+def tally(name: str) -> Tally:
+    """Answer every row of a file and compare."""
+    found = rows(name)
+    apart = tuple(row.id for row in found if row.recomputes == "NO")
+    exact = within = unanswered = 0
+    missed = []
+    for row in found:
+        if row.recomputes == "NO":
+            continue
+        value = FILES[name](row) if row.tolerance is not None else None
+        if value is None or row.tolerance is None:
+            unanswered += 1
+        elif value == row.number:
+            exact += 1
+        elif not row.exact and abs(value - row.number) <= row.tolerance * row.number:
+            within += 1
+        else:
+            missed.append(row.id)
+    return Tally(name, len(found), exact, within, tuple(missed), unanswered, apart)

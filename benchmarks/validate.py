@@ -2,8 +2,9 @@
 
 ``python -m benchmarks.validate`` prints, per figure, what is published, what the formula gives and
 the source; then thirteen small modules that everyday counters get wrong, derived and compared
-with their true FLOP, forward and in training. ``--only`` takes ids or modules; ``--write`` puts
-the tables into README.md. Exit status 1 if one of them is not equal.
+with their true FLOP, forward and in training; then how many published counts of parameters,
+states and training memory the planner's sums meet. ``--only`` takes ids or modules; ``--write``
+puts the tables into README.md. Exit status 1 if one of them is not equal.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 
 import costlab
 from benchmarks.published import Published, published
+from benchmarks.reference_sizes import FILES, tally
 from benchmarks.tables import machine, markdown_table, write_between
 from costlab.algebra import Expr
 from costlab.formulas.document import tie
@@ -98,6 +100,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     equal = sum(result.equal for result in found)
     modules = [module(name) for name in modules13.TRUTH if not args.only or name in args.only]
     good = sum(ok for _cells, ok in modules)
+    tallies = [tally(name) for name in FILES] if not args.only else []
+    counts = [item.cells() for item in tallies]
+    missed = sum(len(item.missed) for item in tallies)
     text = "\n".join([
         markdown_table(_FIGURES, [result.cells() for result in found]),
         "",
@@ -108,12 +113,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         f"{good} of {len(modules)} small modules that everyday counters get wrong equal,"
         " `flop_matmul` forward and in training, and `flop_useful`.",
         "",
+        markdown_table(("file", "rows", "answered", "exact", "within tolerance", "missed",
+                        "not answered", "do not recompute, apart"), counts),
+        "",
         f"{machine()}; {time.monotonic() - start:.0f} s.",
     ])  # fmt: skip
     print(text)
     if args.write:
         write_between("validate", text)
-    return int(equal < len(found) or good < len(modules))
+    return int(equal < len(found) or good < len(modules) or missed > 0)
 
 
 if __name__ == "__main__":

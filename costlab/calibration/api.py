@@ -31,7 +31,7 @@ from costlab.units import format_value
 __all__ = ["calibrate", "load_latest", "staleness"]
 
 # Seconds in which the worker measures; starting it and fitting take some seconds more.
-_BUDGET_S = {"trial": 12.0, "quickest": 10.0, "quick": 34.0, "full": 160.0}
+_BUDGET_S = {"trial": 30.0, "quickest": 10.0, "quick": 34.0, "full": 160.0}
 _TIMEOUT_FACTOR = 2.0
 _STARTING_S = 90.0
 _FITS = 2

@@ -60,7 +60,7 @@ def as_data(structure: Structure) -> dict[str, Any]:
         "architecture": structure.name,
         "options": list(structure.options),
         "layers_law": structure.layers_law or None,
-        "chain_order": structure.chain_order,
+        "chain_order": structure.chain_order or None,
         "lengths": rows,
         "chains": [{"n": n, "operators": chain} for n, chain in structure.chains],
         "gradients": {label: list(curve) for label, curve in structure.gradients.items()},
@@ -89,15 +89,19 @@ def _text(structure: Structure) -> str:
         for row in data["lengths"]
     ]
     law = data["layers_law"] or _("no law fits: see the lengths")
-    chain = ", ".join(f"{n}: {operators}" for n, operators in structure.chains)
+    chains = ", ".join(f"{n}: {operators}" for n, operators in structure.chains)
+    chain = (
+        _("fewest operators between the farthest pair of one layer, of order {order} ({chains})")
+        if structure.chains
+        else _("no count of operators between positions: the module writes its own gradient")
+    )
     lines = [
         _("{title}, measured on its module at {sizes}").format(title=title, sizes=sizes),
         picture(structure),
         table(headers, rows, right="rrrrr"),
         _("layers until every pair that can be is connected: {law}").format(law=law),
-        _("fewest operators between the farthest pair of one layer, of order {order} ({chain})")
-        .format(order=structure.chain_order, chain=chain),
-    ]  # fmt: skip
+        chain.format(order=structure.chain_order, chains=chains),
+    ]
     for label, curve in structure.gradients.items():
         shares = ", ".join(f"{at}: {share:.3g}" for at, share in curve if at in (1, 4, 16, 63))
         lines.append(

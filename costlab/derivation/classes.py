@@ -48,9 +48,12 @@ def size_models(
     divides: list[tuple[str, str]] = []
     below: list[tuple[str, str]] = []
     fixed: dict[str, int] = {}
+    multiples: dict[str, int] = {}
     for text in constraints:
         words = text.split()
-        if len(words) == 3 and words[1] == "divides":
+        if len(words) == 3 and words[1] == "divides" and words[0].isdigit():
+            multiples[words[2]] = int(words[0])
+        elif len(words) == 3 and words[1] == "divides":
             divides.append((words[0], words[2]))
         elif len(words) == 3 and words[1] == "<=" and not words[2].isdigit():
             below.append((words[0], words[2]))
@@ -62,8 +65,10 @@ def size_models(
         divides.append(("g", "h"))
     blocks = [s for s in _BLOCK_SYMBOLS if s in symbols and "n" in symbols]
     free = [s for s in blocks if (s, "n") not in divides]
+    full = SizeModel(
+        tuple(symbols), tuple(divides), below=tuple(below), fixed=fixed, multiples=multiples
+    )
     if not free or mode == "decode":
-        full = SizeModel(tuple(symbols), tuple(divides), below=tuple(below), fixed=fixed)
         if mode != "decode" or not below:
             return (full,)
         # A context shorter than the window: the state still grows.
@@ -71,14 +76,8 @@ def size_models(
         return (full, replace(full, below=(), strictly_below=partly))
     block = free[0]
     kept_below = tuple(pair for pair in below if pair != (block, "n"))
-    even = SizeModel(tuple(symbols), (*divides, (block, "n")), below=kept_below, fixed=fixed)
-    uneven = SizeModel(
-        tuple(symbols),
-        tuple(divides),
-        counted=((block, "n"),),
-        below=((block, "n"), *kept_below),
-        fixed=fixed,
-    )
+    even = replace(full, divides=(*divides, (block, "n")), below=kept_below)
+    uneven = replace(full, counted=((block, "n"),), below=((block, "n"), *kept_below))
     return (even, uneven)
 
 

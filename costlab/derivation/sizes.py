@@ -22,13 +22,13 @@ _RANGES: Mapping[str, Sequence[int]] = {
     "b": (2, 3, 4, 5), "n": range(7, 14), "m": range(6, 15), "h": (2, 4, 6), "g": (2, 3),
     "k": (4, 6, 8, 10, 12), "d": range(10, 31, 2), "f": range(9, 30), "w": (2, 3, 4, 5),
     "c": (2, 3, 4, 5), "R": (2, 3, 4), "r": (3, 4, 5), "s": range(3, 9), "e": (4, 6, 8),
-    "L": range(6, 10), "V": range(20, 60), "G": (2, 3, 4),
+    "L": range(6, 10), "V": range(20, 60), "G": (2, 3, 4), "t": (2, 3),
 }  # fmt: skip
 _FAR: Mapping[str, Sequence[int]] = {
     "b": range(2, 7), "n": range(7, 60), "m": range(7, 60), "h": range(2, 8), "g": range(2, 6),
     "k": range(2, 18), "d": range(11, 60), "f": range(9, 70), "w": range(2, 9), "c": range(2, 9),
     "R": range(2, 6), "r": range(2, 7), "s": range(2, 12), "e": range(3, 9), "L": range(7, 15),
-    "V": range(20, 90), "G": range(2, 7),
+    "V": range(20, 90), "G": range(2, 7), "t": (2, 3, 4),
 }  # fmt: skip
 _OTHER = range(5, 14)
 _QUOTIENTS = range(3, 10)
@@ -47,7 +47,8 @@ class SizeModel:
     ``divides`` are (factor, multiple) pairs, ``counted`` (block, total) pairs of which the block
     does *not* divide the total, ``fixed`` symbols that are literally one number in this class,
     ``below`` and ``strictly_below`` (smaller, larger) pairs. ``numbers`` are sizes traced at
-    several values whose real one is known, put into the formulas at the end.
+    several values whose real one is known, put into the formulas at the end. ``multiples`` are
+    symbols that a number must divide.
     """
 
     symbols: tuple[str, ...]
@@ -57,6 +58,7 @@ class SizeModel:
     strictly_below: tuple[tuple[str, str], ...] = ()
     fixed: Mapping[str, int] = field(default_factory=dict)
     numbers: Mapping[str, int] = field(default_factory=dict)
+    multiples: Mapping[str, int] = field(default_factory=dict)
 
     def quotient(self, factor: str, multiple: str) -> str:
         return "k" if (factor, multiple) == ("h", "d") else f"_{multiple}_per_{factor}"
@@ -160,12 +162,15 @@ class SizeModel:
             return rng.randrange(7, 80 if far else 40)
         if name in self.numbers and name in LAYER_NAMES:
             return rng.choice(FEW_LAYERS)
-        return rng.choice((_FAR if far else _RANGES).get(name, _OTHER))
+        step = self.multiples.get(name, 1)
+        choice = (_FAR if far else _RANGES).get(name, _OTHER)
+        return rng.choice([x for x in choice if x % step == 0] or [step * x for x in choice])
 
     def domain(self) -> tuple[Condition, ...]:
         """Conditions under which this class's formulas hold."""
         found: list[Condition] = [Condition("==", s, v) for s, v in self.fixed.items()]
         found += [Condition("divides", f, m) for f, m in self.divides if m not in self.fixed]
+        found += [Condition("divides", str(m), s) for s, m in self.multiples.items()]
         found += [Condition("not divides", b, w) for b, w in self.counted]
         found += [Condition("<=", a, b) for a, b in self.below]
         found += [Condition("<", a, b) for a, b in self.strictly_below]

@@ -61,8 +61,11 @@ def mask_of(name: str, sizes: Mapping[str, int], options: Mapping[str, bool]) ->
     return tuple(tuple(map(bool, row)) for row in seen.tolist())
 
 
-def chain_of(name: str, sizes: Mapping[str, int], options: Mapping[str, bool]) -> int:
-    """Fewest dependent operators to the last output, from the farthest position in operators."""
+def chain_of(name: str, sizes: Mapping[str, int], options: Mapping[str, bool]) -> int | None:
+    """Fewest dependent operators to the last output, from the farthest position in operators.
+
+    None where the module writes a gradient of its own: what it does inside is not seen.
+    """
     module, inputs = _built(name, sizes, options)
     norms = []
     for factor in _SHRINK:
@@ -70,7 +73,10 @@ def chain_of(name: str, sizes: Mapping[str, int], options: Mapping[str, bool]) -
         with _taken_apart():
             y = next(tensors_of(module(x, *inputs[1:])))
         end = y[:, -1].sum()
-        for node in _nodes(end.grad_fn):
+        nodes = _nodes(end.grad_fn)
+        if any(isinstance(node, torch.autograd.function.BackwardCFunction) for node in nodes):
+            return None
+        for node in nodes:
             node.register_prehook(lambda given, by=factor: tuple(_scaled(g, by) for g in given))
         (gradient,) = torch.autograd.grad(end, x)
         norms.append(gradient.abs().sum(-1)[0])
@@ -110,12 +116,13 @@ def measure(name: str) -> tuple[Structure, ...]:
     for values in itertools.product(*flags.values()):
         options = dict(zip(flags, values, strict=True))
         at = [sizes_at(name, n) for n in LENGTHS]
+        counted = [(n, chain_of(name, sizes_at(name, n), options)) for n in lengths]
         found.append(
             Structure(
                 name,
                 tuple(key for key, value in options.items() if value),
                 tuple(Pattern(sizes, mask_of(name, sizes, options)) for sizes in at),
-                tuple((n, chain_of(name, sizes_at(name, n), options)) for n in lengths),
+                tuple((n, chain) for n, chain in counted if chain is not None),
                 _gradients(name, options),
             )
         )

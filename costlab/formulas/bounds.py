@@ -116,7 +116,7 @@ def ordered_sizes(domain: Iterable[Condition]) -> list[tuple[dict[str, Size], li
     """
     smaller: dict[str, list[str]] = {}
     for condition in domain:
-        if not isinstance(condition.right, str):
+        if not isinstance(condition.right, str) or condition.left.isdigit():
             continue
         if condition.kind in ("<=", "divides"):
             smaller.setdefault(condition.right, []).append(condition.left)

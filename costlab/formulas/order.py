@@ -113,7 +113,7 @@ def _relations(domain: Iterable[Condition]) -> set[tuple[str, str]]:
     """All pairs (a, b) of symbols with a <= b throughout the domain, the implied ones too."""
     pairs: set[tuple[str, str]] = set()
     for condition in domain:
-        if isinstance(condition.right, str):
+        if isinstance(condition.right, str) and not condition.left.isdigit():
             if condition.kind in ("<=", "divides", "=="):
                 pairs.add((condition.left, condition.right))
             if condition.kind in (">=", "=="):

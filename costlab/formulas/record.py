@@ -55,8 +55,8 @@ class Group:
 class Condition:
     """One condition of a domain: ``kind`` in {"divides", "not divides", ">=", "<=", "<", "=="}.
 
-    ``left`` is a symbol or a quotient of two, ``right`` a symbol or an integer: "w divides n",
-    "n >= 2", "w <= n", "n/w >= 2".
+    ``left`` is a symbol, a quotient of two, or a number that divides; ``right`` a symbol or an
+    integer: "w divides n", "2 divides k", "n >= 2", "w <= n", "n/w >= 2".
     """
 
     kind: str
@@ -65,7 +65,10 @@ class Condition:
 
     def holds(self, sizes: Mapping[str, int]) -> bool:
         over, _, under = self.left.partition("/")
-        left = sizes[over] // sizes[under] if under else sizes[over]
+        if over.isdigit():
+            left = int(over)
+        else:
+            left = sizes[over] // sizes[under] if under else sizes[over]
         right = sizes[self.right] if isinstance(self.right, str) else self.right
         match self.kind:
             case "divides":

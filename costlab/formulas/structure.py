@@ -58,7 +58,12 @@ class Structure:
 
     @property
     def chain_order(self) -> str:
-        """How the chain of operators within a layer grows: "1", "n", or "log(n, 2)" between."""
+        """How the chain of operators within a layer grows: "1", "n", or "log(n, 2)" between.
+
+        Empty where no chain was counted, in a module that writes its own gradient.
+        """
+        if not self.chains:
+            return ""
         (_n, _chain), *early, (n, last) = self.chains
         if last <= max(chain for _at, chain in early):
             return "1"

@@ -76,6 +76,7 @@ FORMATS = _formats(
     Format("fp32", 32),
     Format("bf16", 16),
     Format("fp16", 16),
+    Format("bf16+fp32", 48, source="gradients in bf16 and the fp32 sum they are added to"),
     Format("fp8", 8, source="Micikevicius et al. 2022: one scale per tensor"),
     Format("fp8-block128", 8, 128 * 128, 32,
            source="DeepSeek-V3 report, section 3.3: weights in blocks of 128 x 128"),
@@ -157,6 +158,7 @@ PRECISIONS: Mapping[str, Precision] = {
     "mixed": _adam("mixed", "bf16", "bf16", True),
     "mixed-fp16": _adam("mixed-fp16", "fp16", "fp16", True),
     "mixed-fp32-grads": _adam("mixed-fp32-grads", "bf16", "fp32", True),
+    "mixed-both-grads": _adam("mixed-both-grads", "bf16", "bf16+fp32", True),
     "fp32": _adam("fp32", "fp32", "fp32", False),
     "bf16": Precision("bf16", _BF16, _BF16, _BF16, _BF16, None, (_BF16, _BF16), _BF16),
     "mixed-adam8": Precision(

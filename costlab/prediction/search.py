@@ -61,9 +61,11 @@ def lattice_step(derivation: Derivation, over: str, sizes: Mapping[str, int]) ->
     """Distance of the sizes at which the main class holds: n in steps of w."""
     full = {**derivation.defaults, **sizes}
     steps = [
-        int(full[condition.left])
+        int(full.get(condition.left, condition.left))
         for condition in derivation.classes[0].domain
-        if condition.kind == "divides" and condition.right == over and condition.left in full
+        if condition.kind == "divides"
+        and condition.right == over
+        and (condition.left in full or condition.left.isdigit())
     ]
     for expr in derivation.auxiliary.values():
         if over in expr.symbols() and len(expr.terms) == 1:

@@ -168,6 +168,28 @@ def _grouped_mm(call: Call) -> Cost:
     )
 
 
+@rule("costlab.grouped_product")
+def _grouped_product(call: Call) -> Cost:
+    """Every row meets one matrix; every matrix is taken to be read, whatever rows it has."""
+    return Cost(
+        "matmul",
+        flop_matmul=2 * call.outs[0].numel * call.tensor("rows").shape[-1],
+        bytes_read=bytes_of(call, "rows", "matrices", "ends"),
+        bytes_written=written_bytes(call),
+    )
+
+
+@rule("costlab.grouped_outer")
+def _grouped_outer(call: Call) -> Cost:
+    left, right = call.tensor("left"), call.tensor("right")
+    return Cost(
+        "matmul",
+        flop_matmul=2 * left.numel * right.shape[-1],
+        bytes_read=bytes_of(call, "left", "right", "ends"),
+        bytes_written=written_bytes(call),
+    )
+
+
 def _labels(equation: str, tensors: tuple[TensorSpec, ...]) -> tuple[list[list[str]], list[str]]:
     """Labels of each operand and of the result; an ellipsis becomes labels of its own."""
     left, arrow, right = equation.replace(" ", "").partition("->")

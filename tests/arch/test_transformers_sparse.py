@@ -51,7 +51,7 @@ def test_longformer(first: int) -> None:
         is_index_global_attn=mask > 0,
         is_global_attn=True,
     )[0]
-    _agree(ours(x), there, 1e-6)  # 3e-7
+    _agree(ours(x), there, 1e-6)
 
 
 def test_mamba() -> None:
@@ -71,7 +71,7 @@ def test_mamba() -> None:
         theirs.A_log.copy_(core.log_rate)
         theirs.D.copy_(core.skip)
     x = torch.randn(2, 45, 24)
-    _agree(ours(x), theirs(x), 1e-6)  # 3e-8
+    _agree(ours(x), theirs(x), 1e-6)
 
 
 def test_mamba2() -> None:
@@ -92,7 +92,7 @@ def test_mamba2() -> None:
         theirs.D.copy_(ours.core.skip)
         theirs.dt_bias.copy_(ours.step_bias)
     x = torch.randn(2, 45, 24)
-    _agree(ours(x), theirs(x), 1e-6)  # 2e-7
+    _agree(ours(x), theirs(x), 1e-6)
 
 
 def _agree(ours: Tensor, theirs: Tensor, within: float) -> None:

@@ -33,9 +33,15 @@ def test_the_mask_of_a_window_is_the_band(causal: bool) -> None:
 @pytest.mark.parametrize(("name", "per_step"), [("rnn", 3), ("rnn_cell_loop", 3), ("lstm", 2)])
 def test_a_chain_grows_by_the_operators_of_a_step(name: str, per_step: int) -> None:
     """A product, a sum and tanh; along an LSTM's cell a product and a sum."""
-    short, long = (chain_of(name, sizes_at(name, n), {}) for n in (5, 9))
+    short, long = (chain_of(name, sizes_at(name, n), {}) or 0 for n in (5, 9))
 
     assert long - short == 4 * per_step
+
+
+def test_a_written_gradient_hides_its_chain() -> None:
+    """Mamba's scan is one operator to autograd, and passes over steps and chunks inside."""
+    assert chain_of("mamba", sizes_at("mamba", 33), {}) is None
+    assert structure.load("mamba")[0].path == ""
 
 
 def test_a_linear_recurrence_decays_as_the_power_of_its_radius() -> None:

@@ -11,7 +11,7 @@ ANSWERED = [
     (name, row, answer)
     for name, answer in FILES.items()
     for row in rows(name)
-    if row.tolerance is not None and row.recomputes != "NO"
+    if row.tolerance is not None and row.recomputes == "yes"
 ]
 
 
@@ -21,7 +21,7 @@ def test_rows_are_met(name: str) -> None:
              and (value := answer(row)) is not None]  # fmt: skip
     wrong = [f"{row.id}: {value} for {row.value}" for row, value in found if not _met(row, value)]
     assert wrong == []
-    assert len(found) >= {"parameters": 163, "kv_state_memory": 56}[name]
+    assert len(found) >= {"parameters": 163, "kv_state_memory": 56, "training_memory": 65}[name]
 
 
 def _met(row: Row, value: float) -> bool:

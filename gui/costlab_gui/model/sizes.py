@@ -188,8 +188,8 @@ def _snap(name: str, values: Mapping[str, int], conditions: Mapping[str, list[st
     multiple, divisor_of = 1, 0
     for condition in conditions:
         left, relation, right = _parts(condition)
-        if relation == "divides" and right == name and left in values:
-            multiple = max(multiple, values[left])
+        if relation == "divides" and right == name and (left in values or left.isdigit()):
+            multiple = max(multiple, int(values.get(left, left)))
         if relation == "divides" and left == name and right in values:
             divisor_of = values[right]
     return Snap(multiple, divisor_of, quarters=name in ("d", "f"))

@@ -1,0 +1,72 @@
+"""Memory of a rank against Korthikanti et al. 2022 and ZeRO's table, and rivals' wrong cases."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import pytest
+
+from benchmarks.reference_rows import Row, rows
+from benchmarks.reference_training import megatron, training_memory
+from costlab.errors import SizeError
+from costlab.planning.blocks import attention, experts, norm
+from costlab.planning.memory import divided, first_stage, layer_saved, model_states, rank_parameters
+from costlab.planning.model import Layer
+from costlab.planning.precision import precision
+from costlab.planning.totals import parameters
+
+MIXED = precision("mixed")
+
+
+def test_published_rows_are_met() -> None:
+    found = [(row, value) for row in rows("training_memory")
+             if row.tolerance is not None and row.recomputes == "yes"
+             and (value := training_memory(row)) is not None]  # fmt: skip
+    assert [f"{r.id}: {v} for {r.value}" for r, v in found if not _met(r, v)] == []
+    assert len(found) >= 65
+
+
+def _met(row: Row, value: float) -> bool:
+    assert row.tolerance is not None
+    return abs(value - row.number) <= row.tolerance * row.number
+
+
+def test_a_layer_keeps_what_the_paper_says() -> None:
+    # Korthikanti et al. 2022, equation 1, which leaves out mean and deviation of two norms.
+    s, b, h, a = 96, 2, 64, 4
+    layer = megatron(h, a, 1).layers[0]
+    published = s * b * h * 34 + 5 * a * s * s * b
+    assert layer_saved(layer.parts, b, s) == published + 2 * 2 * 2 * b * s
+
+
+def test_norms_are_not_divided_by_tensor_parallelism() -> None:
+    whole = norm("rms_norm", "norm", 96)
+    assert parameters(divided(whole, 8)) == 96
+
+
+def test_key_value_heads_are_copied_once_there_are_fewer_than_ranks() -> None:
+    parts = {p.name: p for p in attention(96, 8, 2, 12)}
+    assert parameters(divided(parts["attention.k"], 8)) == 96 * 12
+    assert divided(parts["attention.core"], 8).size == {"g": 1, "j": 1, "k": 12}
+
+
+def test_experts_are_divided_by_both_kinds_of_ranks() -> None:
+    layer = Layer("moe", experts(64, 32, 8, 2, "gate"), 3)
+    assert rank_parameters([layer], 2, ep=4) == 3 * (64 * 8 + 8 * 3 * 64 * 32 // (2 * 4))
+
+
+def test_shares_are_padded() -> None:
+    assert model_states(10, MIXED, dp=4, zero=3).states == 3 * 16
+    assert model_states(10, MIXED, dp=4, zero=1).states == 10 * 4 + 3 * 12
+
+
+def test_more_stages_than_layers_are_refused() -> None:
+    with pytest.raises(SizeError, match="at most 2"):
+        first_stage(megatron(64, 4, 2), MIXED, 1, 8, pp=3)
+    with pytest.raises(SizeError, match="zero=4"):
+        model_states(10, MIXED, zero=4)
+
+
+def test_full_recomputation_keeps_the_inputs_alone() -> None:
+    found = first_stage(megatron(64, 4, 2), MIXED, 3, 8, recompute="full")
+    assert found.activations == Fraction(2 * 2 * 3 * 8 * 64)
