@@ -31,6 +31,7 @@ class Run:
     device: str
     network: float
     step_s: float
+    model: str
 
     @property
     def fitted(self) -> bool:
@@ -61,11 +62,12 @@ def _vtrain(row: Row, i: Mapping[str, Any]) -> Run:
     )  # fmt: skip
     family = "vTrain, many nodes" if row.id.startswith("vtrain-multi") else "vTrain, one node"
     # 800 Gb/s a node, as the runs' configurations say.
-    return Run(row.id, family, work, plan, "A100-80G-SXM", 12.5e9, row.number / 1e3)  # fmt: skip
+    return Run(row.id, family, work, plan, "A100-80G-SXM", 12.5e9, row.number / 1e3,
+               work.name)  # fmt: skip
 
 
-# Micro-batches and interleaving of table 1 are not printed there; these are of its section 5.1:
-# micro-batch 1 to 4 was tuned, so the rows that depend on it least are those without a pipeline.
+# The tables print neither micro-batch nor interleaving. Assumed: no interleaving; micro-batch 1
+# with a pipeline and on H100, else the largest of 1, 2 and 4 that divides the batch.
 def _megatron(row: Row, i: Mapping[str, Any]) -> Run:
     work = transformer_workload(
         row.id.rsplit("-", 1)[1], i["seq"], layers=i["layers"], width=i["d_model"],
@@ -73,12 +75,11 @@ def _megatron(row: Row, i: Mapping[str, Any]) -> Run:
     )  # fmt: skip
     dp = i["gpus"] // i["tp"] // i["pp"]
     per_replica = i["batch"] // dp
+    micro = max(m for m in (1, 2, 4) if per_replica % m == 0 and (i["pp"] == 1 or m == 1))
     core = row.id.startswith("megatron-h100")
-    tried = (1,) if core or i["pp"] > 1 else (1, 2, 4)
-    micro = max(m for m in tried if per_replica % m == 0)
     plan = Plan(
-        dp=dp, tp=i["tp"], pp=i["pp"], micro=micro,
-        accumulation=per_replica // micro, recompute=0 if core else 2,
+        dp=dp, tp=i["tp"], pp=i["pp"], micro=1 if core else micro,
+        accumulation=per_replica // (1 if core else micro), recompute=0 if core else 2,
         sequence=int(core), zero=1 if core else 0,
     )  # fmt: skip
     forward = work.layers * (work.product_flop + work.core_flop)
@@ -87,7 +88,7 @@ def _megatron(row: Row, i: Mapping[str, Any]) -> Run:
     step = flop / (row.number * 1e12 * i["gpus"])
     family = "Megatron-Core 2024" if core else "Megatron 2021"
     return Run(row.id, family, work, plan, "H100-80G-SXM" if core else "A100-80G-SXM", 0.0,
-               step)  # fmt: skip
+               step, work.name)  # fmt: skip
 
 
 def _korthikanti(row: Row, i: Mapping[str, Any]) -> Run | None:
@@ -105,7 +106,7 @@ def _korthikanti(row: Row, i: Mapping[str, Any]) -> Run | None:
         recompute=2 if kind == "full" else 1, sequence=int(kind == "present"), zero=0,
     )  # fmt: skip
     return Run(row.id, "Korthikanti 2022", work, plan, "A100-80G-SXM", 0.0,
-               row.number)  # fmt: skip
+               row.number, work.name)  # fmt: skip
 
 
 _MPT_HEADS = {"125m": 12, "350m": 16, "760m": 12, "1b": 16, "3b": 20, "7b": 32, "13b": 40,
@@ -125,7 +126,7 @@ def _mpt(row: Row, i: Mapping[str, Any]) -> Run:
     )  # fmt: skip
     step = i["microbatch"] * i["grad_accum"] * i["seq"] / i["tokens_per_s_gpu"]
     family = f"MPT, {'H100' if i['gpu'].startswith('h100') else 'A100'}"
-    return Run(row.id, family, work, plan, _DEVICES[i["gpu"]], 0.0, step)
+    return Run(row.id, family, work, plan, _DEVICES[i["gpu"]], 0.0, step, i["model"])
 
 
 _SIMUMAX = {
@@ -146,7 +147,7 @@ def _simumax(row: Row, i: Mapping[str, Any]) -> Run | None:
         accumulation=i["microbatches"], zero=1, sequence=1,
     )  # fmt: skip
     return Run(row.id, "SimuMax B200, dense", work, plan, "B200-180G-SXM", 0.0,
-               row.number / 1e3)  # fmt: skip
+               row.number / 1e3, i["model"])  # fmt: skip
 
 
 def _kwai(row: Row, i: Mapping[str, Any]) -> Run:
@@ -162,7 +163,7 @@ def _kwai(row: Row, i: Mapping[str, Any]) -> Run:
     )  # fmt: skip
     step = i["global_batch"] * i["seq"] / row.number
     # 8 x 100 Gb/s a node; NVLink of the H800 is 200 GB/s one way.
-    return Run(row.id, "Kwai H800", work, plan, "H100-80G-SXM", 12.5e9, step)
+    return Run(row.id, "Kwai H800", work, plan, "H100-80G-SXM", 12.5e9, step, i["model"])
 
 
 _READERS: dict[str, Callable[[Row, Mapping[str, Any]], Run | None]] = {
@@ -182,10 +183,12 @@ _LINKS = {"Kwai H800": 200e9}
 class Columns:
     """Runs as columns, in the shape that :func:`costlab.planning.step_time.step_time` takes."""
 
+    runs: Sequence[Run]
     work: Any
     plans: Plans
     cluster: Any
     step_s: np.ndarray
+    fitted: np.ndarray
 
 
 def columns(chosen: Sequence[Run]) -> Columns:
@@ -214,6 +217,6 @@ def columns(chosen: Sequence[Run]) -> Columns:
         profile=SimpleNamespace(bandwidth=SimpleNamespace(value=bandwidth)),
     )  # fmt: skip
     return Columns(
-        work, Plans.of([run.plan for run in chosen]), cluster,
-        numbers([run.step_s for run in chosen]),
+        chosen, work, Plans.of([run.plan for run in chosen]), cluster,
+        numbers([run.step_s for run in chosen]), np.array([run.fitted for run in chosen]),
     )  # fmt: skip

@@ -48,6 +48,11 @@ def add_parser(subparsers: Subparsers) -> None:
     parser.add_argument("--link", metavar="RATE", help=_("between devices of a node: 300GB/s"))
     parser.add_argument("--network", metavar="RATE", help=_("of a device to others: 200Gb/s"))
     parser.add_argument("--memory", metavar="BYTES", help=_("memory a device may use: 70GiB"))
+    parser.add_argument(
+        "--software",
+        metavar="NAME",
+        help=_("whose measured constants: megatron, megatron-flash, megatron-b200, fsdp"),
+    )
     parser.add_argument("--price", type=float, metavar="AMOUNT", help=_("of a device hour"))
     parser.add_argument("--carbon", type=float, metavar="GRAMS", help=_("CO2 of a kWh"))
 
@@ -77,6 +82,7 @@ def run(args: argparse.Namespace) -> int:
         link_bytes_per_s=args.link and parsed(parse_rate, "--link", args.link),
         network_bytes_per_s=args.network and parsed(parse_rate, "--network", args.network),
         memory_bytes=args.memory and parsed(parse_bytes, "--memory", args.memory),
+        program=args.software,
         rates=Rates(price_per_hour=args.price, carbon_g_per_kwh=args.carbon),
     )
     if args.json:

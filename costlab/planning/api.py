@@ -15,11 +15,12 @@ from costlab.planning.cluster import Cluster, Rates, cluster
 from costlab.planning.jobs import Bill, bill
 from costlab.planning.parallel import Plan
 from costlab.planning.search import Found, Space, search
-from costlab.planning.software import software
+from costlab.planning.software import Software, software
 from costlab.planning.workload import Workload, transformer_workload
 
 SCHEMA = "costlab.plan/1"
-SOFTWARE = "megatron"
+_SOFTWARE = {"A100": "megatron", "V100": "megatron", "B200": "megatron-b200"}
+_ELSE = "megatron-flash"
 _TOKENS_A_STEP = 4e6  # of the largest published runs, GPT-3's among them
 
 
@@ -29,13 +30,24 @@ class Training:
 
     tokens: float
     found: Found
-    software: str
+    software: Software
     shown: tuple[int, ...]
 
     @property
     def best(self) -> Plan:
         """The fastest plan that fits."""
         return self.found.plans[self.shown[0]]
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What the figures rest on that was not given."""
+        soft = self.software
+        return (
+            *self.found.cluster.assumptions,
+            _("time as of {title}, constants fitted on {fitted}").format(
+                title=soft.title, fitted=soft.fitted
+            ),
+            soft.errors,
+        )
 
     def bill(self, index: int) -> Bill:
         """Days, hours, cost and energy of a plan."""
@@ -70,14 +82,6 @@ class Training:
             "memory_total_bytes": sum(memory.values()),
         }  # fmt: skip
 
-    def assumptions(self) -> list[str]:
-        """What was not given, and how far the step times of published runs were missed."""
-        constants = software(self.software)
-        told = _("efficiencies of {title}, step times of {errors}").format(
-            title=constants.title, errors=constants.errors
-        )
-        return [*self.found.cluster.assumptions, told]
-
     def to_json(self) -> dict[str, Any]:
         """The answer as plain data with the schema."""
         found = self.found
@@ -91,11 +95,11 @@ class Training:
             "device": found.cluster.profile.name,
             "gpus": found.cluster.devices,
             "capacity_bytes": found.cluster.capacity_bytes,
-            "software": self.software,
+            "software": self.software.name,
             "tried": len(found.plans),
             "fit": len(found.order),
             "plans": [self.row(index) for index in self.shown],
-            "assumptions": self.assumptions(),
+            "assumptions": list(self.assumptions()),
         }
 
 
@@ -131,7 +135,7 @@ def plan(
     link_bytes_per_s: float | None = None,
     rates: Rates | None = None,
     memory_bytes: float | None = None,
-    program: str = SOFTWARE,
+    program: str | None = None,
     show: int = 5,
 ) -> Training:
     """The best ways to train ``model`` on ``gpus`` devices.
@@ -143,7 +147,8 @@ def plan(
         length: sequence length n.
         batch: sequences a step; by default those of about 4 million tokens.
         memory_bytes: what a device may use; all of it by default.
-        program: whose measured constants (:func:`costlab.planning.software.software`).
+        program: whose measured constants (:func:`costlab.planning.software.software`); by default
+            those fitted on runs of this kind of device.
         show: how many plans to keep beside the best.
 
     Raises:
@@ -154,9 +159,10 @@ def plan(
         load_profile(device), gpus, per_node=per_node, network_bytes_per_s=network_bytes_per_s,
         link_bytes_per_s=link_bytes_per_s, rates=rates,
     )  # fmt: skip
-    space = Space(batch or _usual_batch(gpus, length))
-    found = search(work, machines, software(program), space, limit=memory_bytes)
-    return Training(tokens, found, program, tuple(found.order[:show]))
+    soft = software(program or _SOFTWARE.get(machines.profile.name.split("-")[0], _ELSE))
+    space = Space(batch or _usual_batch(gpus, length), context=soft.stored_scores == 0)
+    found = search(work, machines, soft, space, limit=memory_bytes)
+    return Training(tokens, found, soft, tuple(found.order[:show]))
 
 
 def _usual_batch(gpus: int, length: int) -> int:

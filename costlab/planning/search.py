@@ -30,6 +30,8 @@ class Space:
         micro: most sequences of a pass.
         interleave: most stages of a rank.
         beyond_node: whether a tensor-parallel group may span nodes.
+        context: whether sequences may be shared; not where attention's scores are stored, for
+            ring attention is flash attention, block by block.
     """
 
     batch: int
@@ -38,6 +40,7 @@ class Space:
     micro: int = 16
     interleave: int = 6
     beyond_node: bool = False
+    context: bool = True
 
 
 def plans_of(work: Workload, cluster: Cluster, space: Space) -> Plans:
@@ -70,7 +73,9 @@ def _rows(work: Workload, cluster: Cluster, space: Space) -> Iterator[tuple[int,
                 continue
             for dp in _divisors(cluster.devices // tp // pp):
                 cp = cluster.devices // tp // pp // dp
-                if space.batch % dp or work.length % (2 * cp) or (cp > 1 and work.heads < 1):
+                if cp > 1 and (not space.context or work.heads < 1):
+                    continue
+                if space.batch % dp or work.length % (2 * cp):
                     continue
                 yield from _passes(work, space, dp, tp, pp, cp)
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import statistics
 
-from benchmarks.published_runs import runs
+import pytest
+
+from benchmarks.published_runs import columns, runs
 from benchmarks.reference_rows import may_fit
-from benchmarks.step_times import errors, rows
+from benchmarks.step_times import SETS, errors, main, predicted
+from costlab.planning.software import software
 
 
 def test_rows_are_divided_by_their_names_alone() -> None:
@@ -14,26 +17,29 @@ def test_rows_are_divided_by_their_names_alone() -> None:
     kept = sum(not may_fit(f"row-{number}") for number in range(1000))
 
     assert 240 < kept < 390
-    assert may_fit("a") == may_fit("a")
 
 
-def test_runs_with_stored_scores_that_nothing_was_fitted_on_are_predicted() -> None:
-    """Megatron 2021 and vTrain's runs on many nodes ran the program that is modelled."""
-    chosen = [
-        run
-        for run in runs()
-        if not run.fitted and run.family in ("Megatron 2021", "vTrain, many nodes")
+@pytest.mark.parametrize("name", sorted(SETS))
+def test_runs_that_nothing_was_fitted_on_are_predicted(name: str) -> None:
+    chosen = [run for run in runs() if not run.fitted and run.family in SETS[name]]
+    table = columns(chosen)
+
+    off = (predicted(table, software(name)) / table.step_s - 1).tolist()
+
+    assert len(off) >= 9
+    assert abs(statistics.median(off)) < 0.1
+    assert statistics.fmean(map(abs, off)) < 0.12
+
+
+def test_every_run_counts_in_one_set(capsys: pytest.CaptureFixture[str]) -> None:
+    found = [
+        error
+        for name, families in SETS.items()
+        for error in errors(columns([r for r in runs() if r.family in families]), software(name))
     ]
 
-    found = errors(chosen)
-
-    assert len(found) > 25
-    assert abs(statistics.median(found)) < 0.1
-    assert statistics.fmean(map(abs, found)) < 0.12
-
-
-def test_every_set_has_a_row_for_what_was_kept_from_fitting() -> None:
-    table = rows(runs())
-
-    assert sum(int(row[1]) for row in table) == len(runs())
-    assert {row[0] for row in table} == {run.family for run in runs()}
+    assert sum(error.rows for error in found) == len(runs())
+    assert main([]) == 0
+    text = capsys.readouterr().out
+    assert all(run.family in text for run in runs())
+    assert "48 x 8192 on 512: the fastest measured split is ranked" in text

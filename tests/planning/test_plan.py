@@ -51,3 +51,13 @@ def test_what_binds_is_said_where_nothing_fits() -> None:
     assert "devices would hold" in caught.value.advice
     with pytest.raises(UnknownNameError):
         costlab.plan("gpt3-17b", "A100-80", 8)
+
+
+def test_sequences_are_shared_only_where_scores_are_not_stored() -> None:
+    stored = costlab.plan("gpt3-13b", "A100-80", 64, program="megatron")
+    flash = costlab.plan("gpt3-13b", "A100-80", 64, program="megatron-flash")
+
+    assert stored.found.plans.cp.max() == 1
+    assert flash.found.plans.cp.max() > 1
+    assert "vTrain" in stored.assumptions()[-2]
+    assert "Kwai" in flash.assumptions()[-2]

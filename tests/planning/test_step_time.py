@@ -1,0 +1,59 @@
+"""Step times against runs that nothing was fitted on, and what must hold of every plan."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.published_runs import columns, runs
+from benchmarks.reference_rows import may_fit
+from benchmarks.step_times import SETS, errors
+from costlab.hardware.catalogue import load_profile
+from costlab.planning.cluster import cluster
+from costlab.planning.parallel import Plan, Plans
+from costlab.planning.software import software, software_names
+from costlab.planning.step_time import step_time
+from costlab.planning.workload import transformer_workload
+
+WORK = transformer_workload("22B", 2048, layers=48, width=6144, heads=64, vocabulary=51200)
+
+
+def test_which_rows_are_fitted_on_is_in_their_names() -> None:
+    # sha256("a") = ...48bb and sha256("abc") = ...15ad, FIPS 180-2; sha256("") = ...b855.
+    assert may_fit("a")
+    assert may_fit("abc")
+    assert may_fit("")
+    assert 0.5 < sum(run.fitted for run in runs()) / len(runs()) < 0.85
+
+
+@pytest.mark.parametrize("name", sorted(SETS))
+def test_stated_errors_are_those_of_the_rows_that_were_not_fitted_on(name: str) -> None:
+    soft = software(name)
+    table = columns([run for run in runs() if run.family in SETS[name]])
+
+    for error in errors(table, soft):
+        stated = f"{100 * error.mean:.1f} % and {100 * error.worst:.1f} % ({error.rows})"
+        assert error.fitted or stated in soft.errors
+
+
+def test_every_software_has_runs_behind_it() -> None:
+    assert set(software_names()) == set(SETS)
+
+
+def test_causes_add_up_and_a_pipeline_idles_by_its_bubble() -> None:
+    machines = cluster(load_profile("A100-80"), 64)
+    plans = Plans.of([
+        Plan(tp=8, pp=8, accumulation=16, recompute=2),
+        Plan(tp=8, pp=8, accumulation=16, recompute=2, interleave=2),
+        Plan(dp=8, tp=8, accumulation=2, recompute=0),
+    ])  # fmt: skip
+
+    time = step_time(WORK, plans, machines, software("megatron"))
+
+    causes = time.arithmetic + time.recompute + time.tensor + time.expert + time.pipeline
+    causes = causes + time.bubble + time.data + time.optimizer
+    assert causes == pytest.approx(time.total, rel=1e-12)
+    stage = (time.recompute + time.tensor + time.pipeline)[0] / 16
+    assert time.bubble[0] > 7 * stage
+    assert time.bubble[2] == 0
+    assert time.recompute[2] == 0
+    assert time.data[2] > time.data[0] == 0
