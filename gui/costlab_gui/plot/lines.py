@@ -12,11 +12,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
 from costlab.figures.palette import PATTERNS, style
-from costlab.figures.spec import LOG, Axis, Series
-from costlab.formulas.identity import cached_by_identity
+from costlab.figures.spec import Axis, Series
 from costlab_gui.plot.buffers import polygon
 from costlab_gui.plot.clipping import visible
-from costlab_gui.plot.frame import Array, Frame, to_view
+from costlab_gui.plot.frame import Array, Frame, coordinates, to_view
 from costlab_gui.plot.layer import Layer
 from costlab_gui.plot.thinning import thin
 from costlab_gui.theme.tokens import current
@@ -24,7 +23,6 @@ from costlab_gui.theme.tokens import current
 _WIDTH, _FAINT_WIDTH, _CHOSEN_WIDTH = 2.0, 1.2, 3.0
 _BAND_ALPHA = 0.15
 _FAINT = 0.55
-_LOG_AXIS = Axis("")
 
 
 def curve_pen(index: int, colour: QColor, width: float = _WIDTH) -> QPen:
@@ -67,7 +65,7 @@ class LineLayer(Layer):
         ys: list[float] = []
         self._runs = []
         for index, one in enumerate(self._series):
-            x = _logs(one.x) if x_axis.scale == LOG else _array(one.x)
+            x = coordinates(one.x, x_axis)
             for values in (one.y, one.low, one.high):
                 if values:
                     self._runs.append((len(ys), len(ys) + len(values), index))
@@ -151,16 +149,6 @@ class LineLayer(Layer):
             runs.append((at, at + high - low))
             at += high - low
         return (np.concatenate(parts) if parts else np.empty(0, dtype=int)), runs
-
-
-@cached_by_identity(256)
-def _array(values: tuple[float, ...]) -> Array:
-    return np.array(values)
-
-
-@cached_by_identity(256)
-def _logs(values: tuple[float, ...]) -> Array:
-    return to_view(values, _LOG_AXIS)
 
 
 @lru_cache(maxsize=256)
