@@ -48,8 +48,12 @@ def compile_expr(
     return lambda *values: program(*values)[""]
 
 
-def compile_table(exprs: Sequence[Expr]) -> Callable[[Mapping[str, Any]], Array]:
+def compile_table(
+    exprs: Sequence[Expr],
+) -> Callable[[Mapping[str, Any]], tuple[Array, NDArray[np.bool_]]]:
     """Return a function from values of symbols, arrays among them, to a table [exprs, ...].
+
+    With the table come the rows that depend on one of the arrays.
 
     Raises (the function):
         AlgebraError: if a symbol has no value.
@@ -57,7 +61,7 @@ def compile_table(exprs: Sequence[Expr]) -> Callable[[Mapping[str, Any]], Array]
     names = sorted({name for expr in exprs for name in expr.symbols()})
     program = _Program({str(row): expr for row, expr in enumerate(exprs)}, names)
 
-    def table(values: Mapping[str, Any]) -> Array:
+    def table(values: Mapping[str, Any]) -> tuple[Array, NDArray[np.bool_]]:
         missing = [name for name in names if name not in values]
         if missing:
             raise AlgebraError(_("a size is missing"), given=", ".join(missing))
@@ -87,12 +91,15 @@ class _Program:
                 _("wrong number of sizes"), given=str(len(values)), allowed=", ".join(self.names)
             )
         if any(isinstance(value, (np.ndarray, np.generic, list, tuple)) for value in values):
-            return dict(zip(self.exprs, self.table(values), strict=True))
+            return dict(zip(self.exprs, self.table(values)[0], strict=True))
         sizes: dict[str, Number] = dict(zip(self.names, values, strict=True))
         return {key: expr.evaluate(sizes) for key, expr in self.exprs.items()}
 
-    def table(self, values: Sequence[Any]) -> Array:
-        """Values of all expressions, [expressions, ...], where an array is among ``values``."""
+    def table(self, values: Sequence[Any]) -> tuple[Array, NDArray[np.bool_]]:
+        """Values of all expressions, [expressions, ...], where an array is among ``values``.
+
+        The second is which of them depend on an array.
+        """
         arrays: dict[str, Array] = {}
         numbers: dict[str, Number] = {}
         shapes = []
@@ -110,7 +117,8 @@ class _Program:
         varying = frozenset(arrays)
         if varying not in self.runs:
             self.runs[varying] = _Run(tuple(self.exprs.values()), varying)
-        return self.runs[varying](arrays, numbers, shape)
+        run = self.runs[varying]
+        return run(arrays, numbers, shape), run.varies
 
 
 class _Run:
@@ -118,12 +126,15 @@ class _Run:
 
     def __init__(self, exprs: Sequence[Expr], varying: frozenset[str]) -> None:
         self.tape = record(exprs, varying)
-        self.coefficients = _Numbers(self.tape.coefficients)
+        self.coefficients = CompiledNumbers(self.tape.coefficients)
         self.steps = [(s.function, s.first, s.second, s.target) for s in self.tape.steps]
         result, place, number = np.array(self.tape.weights, dtype=int).reshape(-1, 3).T
         self.where, self.number = (result, place), number
         self.shape = (len(exprs), len(self.tape.basis))
         self.basis = np.array(self.tape.basis, dtype=int)
+        self.varies = np.zeros(len(exprs), dtype=bool)
+        # The last array is 1 everywhere.
+        self.varies[result[self.basis[place] != self.tape.rows - 1]] = True
 
     def __call__(
         self, arrays: Mapping[str, Array], numbers: Mapping[str, Number], shape: tuple[int, ...]
@@ -183,8 +194,12 @@ _SCALAR: Mapping[Callable[..., Any], Callable[..., Any]] = {
 }
 
 
-class _Numbers:
-    """Values of many expressions at one set of numbers, rounded to floats at the end."""
+class CompiledNumbers:
+    """Values of many expressions at one set of numbers, rounded to floats at the end.
+
+    Raises (when called):
+        KeyError: if a symbol has no value.
+    """
 
     def __init__(self, exprs: Sequence[Expr]) -> None:
         names = frozenset[str]().union(*(expr.symbols() for expr in exprs))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from costlab.errors import CostLabError, InputError, SizeError
 from costlab.figures.build import size_axis
+from costlab.figures.numbers import Numbers
 from costlab.figures.spec import LINEAR, LOG, MEASURED, PREDICTED, Axis, FigureSpec, Mark, Series
 from costlab.formulas.identity import Same, cached_by_identity
 from costlab.formulas.record import Derivation
@@ -170,14 +171,14 @@ def _predicted(
     if isinstance(values, CostLabError):
         raise values
     good = np.isfinite(values.value)
-    if not good.any():
+    everywhere = bool(good.all())
+    if not everywhere and not good.any():
         raise SizeError(
             _("no formula between these sizes"), given=f"{session.over}={session.low}.."
         )
-    everywhere = bool(good.all())
 
     def kept(numbers: NDArray[np.float64]) -> tuple[float, ...]:
-        return tuple((numbers if everywhere else numbers[good]).tolist())
+        return Numbers.of(numbers if everywhere else numbers[good])
 
     banded = metric == "time" and not faint and bool(np.isfinite(values.high[good]).all())
     return Series(
@@ -195,7 +196,7 @@ def _predicted(
 @cached_by_identity(256)
 def _numbers(array: NDArray[np.float64]) -> tuple[float, ...]:
     """The numbers of the sizes of an axis, which many curves and frames share."""
-    return tuple(array.tolist())
+    return Numbers.of(array)
 
 
 _FIELDS: Mapping[str, str] = {"time": "time_s", "memory": "peak_bytes", "energy": "energy_j"}

@@ -67,9 +67,13 @@ class Key:
 
 
 class Workspace:
-    """Answers what formulas and machines a setting means; keeps what was read."""
+    """Answers what formulas and machines a setting means; keeps what was read.
+
+    ``version`` counts how often the answers may have changed.
+    """
 
     def __init__(self) -> None:
+        self.version = 0
         self._own: dict[Key, Derivation | CostLabError] = {}
         self._committed: dict[Key, Derivation] = {}
         self.curves = Curves()
@@ -136,6 +140,7 @@ class Workspace:
     def forget_machines(self) -> None:
         """Read calibrations and profiles again: one of them has changed."""
         self._machines.clear()
+        self.version += 1
 
     def backend(self, setting: Setting) -> str:
         """Whose operators the formulas of a setting count."""
@@ -195,10 +200,12 @@ class Workspace:
     def forget(self, target: str) -> None:
         """Drop all formulas of an opened module: its file has changed."""
         self._own = {key: found for key, found in self._own.items() if key.target != target}
+        self.version += 1
 
     def put(self, key: Key, found: Derivation | CostLabError) -> None:
         """Keep the formulas of an opened module, or why there are none."""
         self._own[key] = found
+        self.version += 1
 
 
 def _own_device(path: Path) -> DeviceChoice:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from costlab.figures.numbers import as_array
 from costlab.figures.spec import LOG, Axis
 from costlab.formulas.identity import cached_by_identity
 
@@ -25,17 +26,12 @@ def to_view(values: Sequence[float] | Array, axis: Axis) -> Array:
 
 def coordinates(values: tuple[float, ...], axis: Axis) -> Array:
     """:func:`to_view` of values that many frames share: computed once for the same object."""
-    return _logs(values) if axis.scale == LOG else _array(values)
-
-
-@cached_by_identity(512)
-def _array(values: tuple[float, ...]) -> Array:
-    return np.array(values, dtype=float)
+    return _logs(values) if axis.scale == LOG else as_array(values)
 
 
 @cached_by_identity(512)
 def _logs(values: tuple[float, ...]) -> Array:
-    return to_view(values, _LOG_AXIS)
+    return to_view(as_array(values), _LOG_AXIS)
 
 
 def coordinate(value: float, axis: Axis) -> float:

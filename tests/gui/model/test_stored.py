@@ -10,6 +10,7 @@ from costlab_gui.model.session import Session
 from costlab_gui.model.stored import fitting
 
 SESSION = Session(programs=("lstm", "gru"))
+SIZES = {"b": (1, 2), "n": (64, 128), "d": (256, 512), "z": (3,)}
 
 
 def _belongs(point: dict[str, Any], session: Session, target: str) -> bool:
@@ -29,22 +30,12 @@ def _belongs(point: dict[str, Any], session: Session, target: str) -> bool:
 
 def _points(count: int) -> tuple[dict[str, Any], ...]:
     draw = random.Random(5)
-    sizes = {"b": (1, 2), "n": (64, 128), "d": (256, 512), "z": (3,)}
     return tuple(
         {
             "architecture": draw.choice(("lstm", "gru", "mamba")),
             "mode": draw.choice(("forward", "train")),
             "dtype": draw.choice(("float32", "bfloat16")),
-            "sizes": {
-                name: draw.choice(values)
-                for name, values in (
-                    ("b", (1, 2)),
-                    ("n", (64, 128)),
-                    ("d", (256, 512)),
-                    ("z", (3,)),
-                )
-                if draw.random() < 0.8
-            },
+            "sizes": {k: draw.choice(v) for k, v in SIZES.items() if draw.random() < 0.8},
         }
         for _number in range(count)
     )
