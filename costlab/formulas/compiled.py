@@ -113,7 +113,7 @@ class _Program:
                 numbers[name] = array.item()
             else:
                 arrays[name] = array
-        shape = np.broadcast_shapes(*shapes)
+        shape = shapes[0] if len(shapes) == 1 else np.broadcast_shapes(*shapes)
         varying = frozenset(arrays)
         if varying not in self.runs:
             self.runs[varying] = _Run(tuple(self.exprs.values()), varying)
@@ -129,8 +129,9 @@ class _Run:
         self.coefficients = CompiledNumbers(self.tape.coefficients)
         self.steps = [(s.function, s.first, s.second, s.target) for s in self.tape.steps]
         result, place, number = np.array(self.tape.weights, dtype=int).reshape(-1, 3).T
-        self.where, self.number = (result, place), number
-        self.shape = (len(exprs), len(self.tape.basis))
+        # Where there is no coefficient stands the 0 that follows them.
+        self.numbers = np.full((len(exprs), len(self.tape.basis)), len(self.tape.coefficients))
+        self.numbers[result, place] = number
         self.basis = np.array(self.tape.basis, dtype=int)
         self.varies = np.zeros(len(exprs), dtype=bool)
         # The last array is 1 everywhere.
@@ -141,10 +142,10 @@ class _Run:
     ) -> Array:
         """Values of all expressions, [expressions, *shape]."""
         coefficients = self.coefficients(numbers)
-        weights = np.zeros(self.shape)
-        weights[self.where] = np.array(coefficients)[self.number]
+        weights = np.array([*coefficients, 0.0])[self.numbers]
         count = math.prod(shape)
-        inputs = [np.broadcast_to(arrays[name], shape).ravel() for name in self.tape.inputs]
+        own = [arrays[name] for name in self.tape.inputs]
+        inputs = [(a if a.shape == shape else np.broadcast_to(a, shape)).ravel() for a in own]
         results = np.empty((len(weights), count))
         # Chunks are small enough for the processor's cache.
         chunk = max(min(CHUNK, count), 1)
@@ -170,9 +171,9 @@ class _Run:
 
 def _combine(weights: Array, basis: Array) -> Array:
     """``weights @ basis``, where a weight of 0 also hides what is not finite."""
-    infinite = np.flatnonzero(~np.isfinite(basis).all(axis=1))
-    if not infinite.size:
+    if np.isfinite(basis).all():
         return weights @ basis
+    infinite = np.flatnonzero(~np.isfinite(basis).all(axis=1))
     hidden = basis.copy()
     hidden[infinite] = 0.0
     found = weights @ hidden

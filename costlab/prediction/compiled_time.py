@@ -117,7 +117,7 @@ class _Batch:
         points = [value.table[0].size for value in values]
         longest = max(points)
         table = _Table(
-            np.concatenate([_padded(value.table, longest) for value in values]),
+            _padded([value.table for value in values], longest),
             np.concatenate([value.varies for value in values]),
         )
         runs = [
@@ -130,7 +130,7 @@ class _Batch:
                 np.broadcast_to(run.footprint, value.table.shape[1:])[None]
                 for run, value in zip(runs, values, strict=True)
             ]
-            footprints = np.concatenate([_padded(one, longest) for one in whole])
+            footprints = _padded(whole, longest)
         rates = self._rates(table)
         sums = sum(stack.at(table, rates, footprints, runs) for stack in self.stacks)
         sums = np.broadcast_to(sums, (5, len(values), longest))
@@ -323,12 +323,14 @@ def _distinct(keys: Sequence[Hashable]) -> tuple[list[int], list[int]]:
     return [places.index(place) for place in range(len(known))], places
 
 
-def _padded(table: Array, points: int) -> Array:
-    """``table`` [rows, ...] as [rows, points], the last point repeated."""
-    flat = table.reshape(len(table), -1)
-    missing = points - flat.shape[1]
-    return (
-        np.concatenate([flat, np.repeat(flat[:, -1:], missing, axis=1)], axis=1)
-        if missing
-        else flat
-    )
+def _padded(tables: Sequence[Array], points: int) -> Array:
+    """``tables`` [rows, ...] below each other as [all rows, points], last points repeated."""
+    found = np.empty((sum(len(table) for table in tables), points))
+    start = 0
+    for table in tables:
+        flat = table.reshape(len(table), -1)
+        own = found[start : start + len(flat)]
+        own[:, : flat.shape[1]] = flat
+        own[:, flat.shape[1] :] = flat[:, -1:]
+        start += len(flat)
+    return found
