@@ -40,7 +40,7 @@ class CompiledClass:
 
     def at(self, values: Mapping[str, Any]) -> Evaluated:
         """All that is needed at complete sizes, arrays among them."""
-        return Evaluated(values, self.place, self._table(values))
+        return Evaluated(values, self.place, *self._table(values))
 
 
 @lru_cache(maxsize=512)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from costlab.algebra import Size
-from costlab.formulas.evaluate import evaluate, evaluate_together
+from costlab.formulas.evaluate import evaluate, evaluate_floats, evaluate_together
 from costlab.formulas.identity import cached_by_identity
 from costlab.formulas.record import CostClass, Group
 from costlab.hardware.machine import DATASHEET, Machine
@@ -94,17 +94,26 @@ def time_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, 
     high: Any = 0.0
     parts: list[GroupTime] = []
     sizes = sizes_of(cost_class.groups)
-    found = iter(evaluate_together(tuple(chain.from_iterable(sizes)), values))
+    found = iter(evaluate_floats(tuple(chain.from_iterable(sizes)), values))
     run = run_of(cost_class, values, machine, mode)
     for group, own in zip(cost_class.groups, sizes, strict=True):
         part = time_of_group(group, list(islice(found, len(own))), run)
+        work, launched = part.work_s, part.launch_s
         arithmetic_decides = part.compute_s >= part.memory_s
-        compute = compute + np.where(arithmetic_decides, part.work_s, 0.0)
-        memory = memory + np.where(arithmetic_decides, 0.0, part.work_s)
-        launch = launch + part.launch_s
+        if np.ndim(work):
+            compute = compute + np.where(arithmetic_decides, work, 0.0)
+            memory = memory + np.where(arithmetic_decides, 0.0, work)
+        else:
+            # One point, as in a table that is read off: numbers add up faster than arrays do.
+            work, launched = float(work), float(launched)
+            if arithmetic_decides:
+                compute = compute + work
+            else:
+                memory = memory + work
+        launch = launch + launched
         best, worst = machine.spread_of(group.kind)
-        low = low + (part.work_s + part.launch_s) * best
-        high = high + (part.work_s + part.launch_s) * worst
+        low = low + (work + launched) * best
+        high = high + (work + launched) * worst
         parts.append(part)
     whole = Times(compute, memory, launch, 0.0, low, high, tuple(parts))
     return with_fixed(whole, cost_class, values, machine, mode)
