@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -134,7 +135,8 @@ class Tour:
         QTest.keyClick(edit, Qt.Key.Key_Return)
         self.settle()
         assert self.hub.session.sizes["n"] == 5120
-        shown = read_out(self.hub.session, self.hub.workspace)[0]
+        with self.watchdog.aside():
+            shown = read_out(self.hub.session, self.hub.workspace)[0]
         printed = self.command("predict", "full_attention", "n=5120", "d=512", "h=8", "b=1")
         assert shown["full_attention"].to_json() == printed["points"][0]
 
@@ -275,6 +277,7 @@ class Tour:
         self.settle(200)
         for suffix in ("png", "svg", "csv"):
             page.export_figure(self.folder / f"plot.{suffix}")
+        self.until(lambda: not self.hub.worker.busy, "the exports")
         assert QImage(str(self.folder / "plot.png")).width() > 600
         assert (self.folder / "plot.svg").read_text(encoding="utf-8").startswith("<svg")
         rows = (self.folder / "plot.csv").read_text(encoding="utf-8").splitlines()
@@ -286,6 +289,7 @@ class Tour:
         """Write the report of the session."""
         path = self.folder / "report.html"
         self.window.files.write_report(path)
+        self.until(lambda: not self.hub.worker.busy, "the report")
         text = path.read_text(encoding="utf-8")
         assert "<svg" in text
         assert "LSTM" in text or "lstm" in text
@@ -325,7 +329,8 @@ class Tour:
         from costlab_gui.model.explore import panel
 
         session = self.hub.session
-        found = panel(session, self.hub.workspace, "flop").figure.series
+        with self.watchdog.aside():
+            found = panel(session, self.hub.workspace, "flop").figure.series
         return next((one.y for one in found if one.colour == session.colour(target)), ())
 
     def children(self) -> list[psutil.Process]:
@@ -334,17 +339,14 @@ class Tour:
     def no_orphans(self) -> None:
         self.until(lambda: not self.children(), "the end of all children")
 
-    @staticmethod
-    def command(*words: str) -> Any:
-        """What a command prints as JSON, in this process."""
-        import contextlib
-        import io
-
-        from costlab.cli.__main__ import main
-
-        with contextlib.redirect_stdout(io.StringIO()) as out:
-            assert main([*words, "--json"]) == 0
-        return json.loads(out.getvalue())
+    def command(self, *words: str) -> Any:
+        """What a command prints as JSON, run beside the app."""
+        line = [sys.executable, "-m", "costlab", *words, "--json"]
+        with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as process:
+            # It prints less than a pipe holds.
+            self.until(lambda: process.poll() is not None, f"costlab {' '.join(words)}")
+            assert process.returncode == 0 and process.stdout is not None
+            return json.loads(process.stdout.read())
 
     def pictures(self, folder: Path) -> None:
         """Every page in both themes, of the example on this machine."""

@@ -106,7 +106,7 @@ class Files:
         return True
 
     def write_report(self, path: Path | None = None) -> None:
-        """Write the report of what is shown, asking for the file unless it is given."""
+        """Have the report of what is shown written, asking for the file unless it is given."""
         from costlab_gui.model.report import write_report
 
         if path is None:
@@ -117,13 +117,12 @@ class Files:
             )
         if path is None:
             return
-        session, workspace = self.hub.session, self.hub.workspace
-        try:
-            write_report(session, workspace, self.hub.runs.points(), path)
-        except CostLabError as error:
-            self.hub.tell(error)
-            return
-        self.hub.tell(_("wrote {path}").format(path=path))
+        session, workspace, target = self.hub.session, self.hub.workspace.apart(), path
+        points = self.hub.runs.points()
+        self.hub.worker.do(
+            lambda: write_report(session, workspace, points, target),
+            lambda written: self.hub.tell(_("wrote {path}").format(path=written)),
+        )
 
     def import_runs(self, path: Path | None = None) -> None:
         """Import measurements from a file, asking for it unless it is given."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -76,6 +78,13 @@ class Watchdog(QObject):
         self._beat.stop()
         self._ended.set()
         self._thread.join()
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """What is done meanwhile is done by the script that uses the app, and does not count."""
+        self._note()
+        yield
+        self._beat_at, self._worked_s, self._seen = time.monotonic(), time.thread_time(), []
 
     def _note(self) -> None:
         now, worked = time.monotonic(), time.thread_time()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from costlab.errors import CostLabError
 from costlab.figures.spec import AnyFigure
 from costlab.i18n import _
 from costlab_gui.hub import Hub
+
+if TYPE_CHECKING:
+    from costlab_gui.export import Copied
 
 CURVES_ONLY = frozenset(
     {"page", "over", "low", "high", "metrics", "log_x", "log_y", "linked", "budget", "runs",
@@ -69,25 +72,26 @@ class Page(QWidget):
             if not name:
                 return
             path = Path(name)
-        try:
-            self.hub.tell(_("wrote {path}").format(path=save_figure(spec, path)))
-        except CostLabError as error:
-            self.hub.tell(error)
+        target = path
+        self.hub.worker.do(
+            lambda: save_figure(spec, target),
+            lambda written: self.hub.tell(_("wrote {path}").format(path=written)),
+        )
 
     def copy_figure(self) -> None:
         """Put :meth:`figure` on the clipboard."""
-        from costlab_gui.export import copy_figure
+        from costlab_gui.export import copied, to_clipboard
 
         spec = self.figure()
         if spec is None:
             self.hub.tell(_("there is no plot on this page"))
             return
-        try:
-            copy_figure(spec)
-        except CostLabError as error:
-            self.hub.tell(error)
-            return
-        self.hub.tell(_("copied as picture, vector picture and table"))
+
+        def put(copy: Copied) -> None:
+            to_clipboard(copy)
+            self.hub.tell(_("copied as picture, vector picture and table"))
+
+        self.hub.worker.do(lambda: copied(spec), put)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

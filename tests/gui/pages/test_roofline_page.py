@@ -88,12 +88,15 @@ def test_the_table_sorts_by_figures_and_keeps_the_selection(page: RooflinePage) 
     assert page.shown.rows[0].name in page.read_out.text()
 
 
-def test_the_export_is_the_picture_and_its_numbers(page: RooflinePage, tmp_path: Path) -> None:
+def test_the_export_is_the_picture_and_its_numbers(
+    page: RooflinePage, qtbot: QtBot, tmp_path: Path
+) -> None:
     spec = page.figure()
     assert spec is not None
 
     page.hub.asked.emit("export plot", tmp_path / "a.svg")
     page.hub.asked.emit("export plot", tmp_path / "a.csv")
+    qtbot.waitUntil(lambda: not page.hub.worker.busy)
 
     assert (tmp_path / "a.svg").read_text(encoding="utf-8") == to_svg(spec)
     table = (tmp_path / "a.csv").read_text(encoding="utf-8")
