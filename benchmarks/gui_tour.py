@@ -89,7 +89,7 @@ class Tour:
 
     def calibrate(self) -> None:
         """Calibrate this machine from the Measure page and choose it."""
-        self.window.open_page("measure")
+        self.open("measure")
         self.hub.change("choose this machine", device="this")
         self.settle()
         self.page("measure").calibration.asked.emit("quick")
@@ -103,7 +103,7 @@ class Tour:
         from PySide6.QtCore import QPoint, Qt
         from PySide6.QtTest import QTest
 
-        self.window.open_page("curves")
+        self.open("curves")
         self.hub.change("three panels", metrics=("time", "memory", "flop"))
         self.settle(200)
         before = dict(self.hub.session.sizes)
@@ -158,7 +158,7 @@ class Tour:
         from costlab_gui.pages.registry import titles
 
         for key in titles():
-            self.window.open_page(key)
+            self.open(key)
             self.settle(300)
             assert self.window.current_page.isVisible()
 
@@ -181,8 +181,9 @@ class Tour:
         points = self.hub.runs.points()
         assert len(points) == 6, points
         assert len(seen) > 2, f"points came all at once: {seen}"
-        self.window.open_page("curves")
+        self.open("curves")
         self.settle(200)
+        self.until(lambda: self.page("curves").is_read, "the curves")
         series = self.page("curves").figure().series
         assert sum(len(one.x) for one in series if one.kind == "measured") == 6
 
@@ -246,10 +247,11 @@ class Tour:
 
     def compare_b(self) -> None:
         """Keep the setting as B and change the mode: both are drawn."""
-        self.window.open_page("curves")
+        self.open("curves")
         self.hub.change("keep B", reference=self.hub.session.setting)
         self.hub.change("train", mode="train")
         self.settle(300)
+        self.until(lambda: self.page("curves").is_read, "the curves of training")
         series = self.page("curves").figure().series
         assert {one.faint for one in series} == {True, False}
         self.hub.change("drop B", reference=None, mode="forward")
@@ -273,8 +275,9 @@ class Tour:
         from PySide6.QtGui import QGuiApplication, QImage
 
         page = self.page("curves")
-        self.window.open_page("curves")
+        self.open("curves")
         self.settle(200)
+        self.until(lambda: page.is_read, "the curves")
         for suffix in ("png", "svg", "csv"):
             page.export_figure(self.folder / f"plot.{suffix}")
         self.until(lambda: not self.hub.worker.busy, "the exports")
@@ -293,6 +296,11 @@ class Tour:
         text = path.read_text(encoding="utf-8")
         assert "<svg" in text
         assert "LSTM" in text or "lstm" in text
+
+    def open(self, key: str) -> None:
+        """Open a page and wait until it is seen."""
+        self.window.open_page(key)
+        self.until(lambda: self.window.pages.is_shown(key), f"the page {key}")
 
     def page(self, key: str) -> Any:
         return self.window.page(key)
@@ -318,7 +326,7 @@ class Tour:
 
     def small(self, *programs: str, d: int = 32) -> None:
         """Programs at sizes that take milliseconds, on the Measure page."""
-        self.window.open_page("measure")
+        self.open("measure")
         self.hub.change(
             "small", programs=programs, hidden=(), selected=programs[0],
             sizes={"b": 1, "d": d, "h": 4}, low=64, high=512, runs=("latest",),
@@ -363,7 +371,7 @@ class Tour:
             use_theme(theme, self.hub)
             self.window.resize(*size)
             for key in titles():
-                self.window.open_page(key)
+                self.open(key)
                 self.settle(1500)
                 assert self.window.grab().save(str(folder / f"{key}-{theme}.png"))
 

@@ -17,7 +17,6 @@ from costlab_gui.model.recovery import Autosave, Recovered, discard
 from costlab_gui.model.session import Session
 from costlab_gui.model.session_file import SUFFIX, load, save
 from costlab_gui.settings import Settings
-from costlab_gui.tasks import import_file
 
 _AUTOSAVE_MS = 1500
 
@@ -107,8 +106,6 @@ class Files:
 
     def write_report(self, path: Path | None = None) -> None:
         """Have the report of what is shown written, asking for the file unless it is given."""
-        from costlab_gui.model.report import write_report
-
         if path is None:
             path = self._ask_save(
                 _("Save report"),
@@ -119,8 +116,14 @@ class Files:
             return
         session, workspace, target = self.hub.session, self.hub.workspace.apart(), path
         points = self.hub.runs.points()
+
+        def write() -> Path:
+            from costlab_gui.model.report import write_report
+
+            return write_report(session, workspace, points, target)
+
         self.hub.worker.do(
-            lambda: write_report(session, workspace, points, target),
+            write,
             lambda written: self.hub.tell(_("wrote {path}").format(path=written)),
         )
 
@@ -131,6 +134,8 @@ class Files:
                 _("Import measurements"), _("Measurements (*.json *.jsonl *.sqlite)")
             )
         if path is not None:
+            from costlab_gui.tasks import import_file
+
             import_file(self.hub, path)
 
     def recover(self, item: Recovered) -> None:

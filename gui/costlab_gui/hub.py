@@ -58,6 +58,8 @@ class Hub(QObject):
         self.closing.connect(self.idle.stop)
         self.worker = Worker(self.tell, self)
         self.closing.connect(self.worker.stop)
+        self.loader = Worker(self.tell, self)
+        self.closing.connect(self.loader.stop)
         self.jobs = JobList(self)
         self.runs = RunWatcher(lambda: document.session, self)
         self.runs.changed.connect(lambda: self.data_changed.emit("runs"))

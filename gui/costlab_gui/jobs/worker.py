@@ -28,6 +28,7 @@ class Worker(QObject):
         super().__init__(parent)
         self._tell = tell
         self._waiting = 0
+        self._ended = False
         self._thread = ThreadPoolExecutor(1)
         self._done.connect(self._take)
 
@@ -41,11 +42,14 @@ class Worker(QObject):
 
         ``work`` uses no widgets; it may draw on images.
         """
+        if self._ended:
+            return
         self._waiting += 1
         self._thread.submit(self._run, work, then)
 
     def stop(self) -> None:
-        """The app ends: what was asked for is still written."""
+        """The app ends: what was asked for is still done, and nothing new."""
+        self._ended = True
         self._thread.shutdown(wait=True)
 
     def _run(self, work: Callable[[], T], then: Callable[[T], object]) -> None:

@@ -23,7 +23,7 @@ from costlab_gui.widgets.runs_view import RunsView
 
 _PLANNED_BY = frozenset({
     "programs", "hidden", "over", "low", "high", "mode", "dtype", "device", "threads", "options",
-    "sizes", "setting", "opened", "formulas", "machines",
+    "sizes", "setting", "opened", "formulas", "machines", "measure",
 })  # fmt: skip
 
 _CALIBRATED_BY = frozenset({"device", "dtype", "threads", "machines"})

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 CURVES_ONLY = frozenset(
     {"page", "over", "low", "high", "metrics", "log_x", "log_y", "linked", "budget", "runs",
-     "store", "reference", "hands"}
+     "store", "reference", "hands", "measure"}
 )  # fmt: skip
-"""Fields of the session that change nothing but the curves page."""
+"""Fields of the session that change nothing but the curves page, or what is measured."""
 
 
 class Page(QWidget):
@@ -34,7 +34,7 @@ class Page(QWidget):
         hub.changed.connect(self._note)
         hub.data_changed.connect(lambda which: self._note(frozenset({which})))
         hub.themed.connect(self.retheme)
-        hub.asked.connect(self._asked)
+        hub.asked.connect(self.take_asked)
 
     @property
     def title(self) -> str:
@@ -93,13 +93,18 @@ class Page(QWidget):
 
         self.hub.worker.do(lambda: copied(spec), put)
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
+    def prepare(self) -> None:
+        """Bring it up to date before it is shown."""
         if self._stale is not None:
             changed, self._stale = self._stale, None
             self.refresh(changed)
 
-    def _asked(self, what: str, detail: object) -> None:
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.prepare()
+
+    def take_asked(self, what: str, detail: object) -> None:
+        """See ``Hub.asked``."""
         if not self.isVisible():
             return
         if what == "export plot":
