@@ -133,6 +133,18 @@ class MeasureForm(Card):
             self.whole.isChecked(),
         )  # fmt: skip
 
+    @property
+    def asked(self) -> ToMeasure:
+        """What stands here, as the session has it."""
+        return ToMeasure(
+            self._hub.session.over if self._edited else "",
+            self.values.text() if self._edited else "",
+            self.repeats.value(),
+            self.budget.text(),
+            self.energy.isChecked(),
+            self.whole.isChecked(),
+        )
+
     def follow(self) -> None:
         """Take programs, setting and axis from the session."""
         session = self._hub.session
@@ -201,16 +213,8 @@ class MeasureForm(Card):
 
     def _settled(self) -> None:
         """Nothing was typed for a moment: the session asks for what stands here."""
-        session = self._hub.session
-        asked = ToMeasure(
-            session.over if self._edited else "",
-            self.values.text() if self._edited else "",
-            self.repeats.value(),
-            self.budget.text(),
-            self.energy.isChecked(),
-            self.whole.isChecked(),
-        )
-        if asked != session.measure:
+        asked = self.asked
+        if asked != self._hub.session.measure:
             self._hub.change(_("change what to measure"), drag=self._drag, measure=asked)
         self.changed.emit()
 
