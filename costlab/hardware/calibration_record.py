@@ -12,11 +12,13 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from costlab.devices import Environment
 from costlab.errors import InputError
 from costlab.i18n import _
+
+if TYPE_CHECKING:
+    from costlab.devices import Environment
 
 SCHEMA = "costlab.calibrate/3"
 KINDS = (
@@ -180,6 +182,8 @@ class CalibrationRecord:
         Raises:
             InputError: if ``data`` has another schema.
         """
+        from costlab.devices import Environment  # reads the machine, which a profile needs not
+
         if data.get("schema") != SCHEMA:
             raise InputError(
                 _("this is not a calibration record"),
