@@ -57,9 +57,10 @@ def _gradients(facts: Facts) -> Found:
 
 @claim(4, _("LSTM, 1997 form, and GRU have 4, 3 and 3 affine maps"), source="Gers et al. 2000")
 def _maps(facts: Facts) -> Found:
-    lstm, gru = (facts.formula(name, "parameters") for name in ("lstm", "gru"))
-    so = 3 * lstm == 4 * gru
-    return Found(so, _("parameters: LSTM {lstm}, GRU {gru}").format(lstm=lstm, gru=gru))
+    work = {name: facts.formula(name, "flop_matmul") for name in ("lstm", "lstm_1997", "gru")}
+    lstm, early, gru = work.values()
+    so = 3 * lstm == 4 * early == 4 * gru
+    return Found(so, "; ".join(f"{name}: {expr}" for name, expr in work.items()))
 
 
 @claim(5, _("each step waits for the one before: n dependent steps"), source=_VASWANI)

@@ -147,6 +147,7 @@ ENTRIES = (
     Entry("longformer", _global, lambda d: 7 * d**2),
     Entry("lsh_attention", _hashed, lambda d: 3 * d**2),
     Entry("lstm", lambda b, n, d: 16 * b * n * d**2, _affine(4)),
+    Entry("lstm_1997", lambda b, n, d: 12 * b * n * d**2, lambda d: 6 * d**2 + 3 * d),
     Entry("mamba", _selective, lambda d, s, r: 6 * d**2 + 2 * d * (5 + 2 * r + 3 * s + 2)),
     Entry("mamba2", _dual, lambda d, h, s: (
         d * (4 * d + 2 * s + h) + 5 * (2 * d + 2 * s) + 3 * h + 2 * d + 2 * d**2)),
