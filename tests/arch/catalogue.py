@@ -138,6 +138,8 @@ ENTRIES = (
     Entry("gpt_block", _block, _gpt_weights),
     Entry("gqa_attention", _grouped, lambda d, h, g, k: 2 * d * k * (h + g)),
     Entry("gru", lambda b, n, d: 12 * b * n * d**2, _affine(3)),
+    Entry("gru_2014", lambda b, n, d: 12 * b * n * d**2, lambda d: 6 * d**2 + 3 * d),
+    Entry("gru_cell_loop", lambda b, n, d: 12 * b * n * d**2, _affine(3)),
     Entry("latent_attention", _latent, _latent_maps),
     Entry("layer_norm", lambda: 0, lambda d: 2 * d),
     Entry("linear_attention", _linear, lambda d: 4 * d**2),
@@ -148,6 +150,7 @@ ENTRIES = (
     Entry("lsh_attention", _hashed, lambda d: 3 * d**2),
     Entry("lstm", lambda b, n, d: 16 * b * n * d**2, _affine(4)),
     Entry("lstm_1997", lambda b, n, d: 12 * b * n * d**2, lambda d: 6 * d**2 + 3 * d),
+    Entry("lstm_cell_loop", lambda b, n, d: 16 * b * n * d**2, _affine(4)),
     Entry("mamba", _selective, lambda d, s, r: 6 * d**2 + 2 * d * (5 + 2 * r + 3 * s + 2)),
     Entry("mamba2", _dual, lambda d, h, s: (
         d * (4 * d + 2 * s + h) + 5 * (2 * d + 2 * s) + 3 * h + 2 * d + 2 * d**2)),
