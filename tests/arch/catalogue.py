@@ -127,6 +127,8 @@ def _affine(maps: int) -> Count:
 
 # fmt: off
 ENTRIES = (
+    Entry("bidirectional_gru", lambda b, n, d: 24 * b * n * d**2, lambda d: 2 * _affine(3)(d)),
+    Entry("bidirectional_lstm", lambda b, n, d: 32 * b * n * d**2, lambda d: 2 * _affine(4)(d)),
     Entry("cross_attention", lambda b, n, m, d: 4 * b * (n + m) * d**2 + 4 * b * n * m * d,
           lambda d: 4 * d**2),
     Entry("cross_entropy", lambda: 0, lambda: 0),
@@ -164,6 +166,8 @@ ENTRIES = (
     Entry("rnn", lambda b, n, d: 4 * b * n * d**2, _affine(1)),
     Entry("rnn_cell_loop", lambda b, n, d: 4 * b * n * d**2, _affine(1)),
     Entry("sliding_window", _window, lambda d: 4 * d**2),
+    Entry("stacked_gru", lambda b, n, d, L: 12 * L * b * n * d**2, lambda d, L: L * _affine(3)(d)),
+    Entry("stacked_lstm", lambda b, n, d, L: 16 * L * b * n * d**2, lambda d, L: L * _affine(4)(d)),
     Entry("transformer_block", _block, lambda d, f, L: L * (4 * d**2 + 2 * d * f + 4 * d)),
 )
 # fmt: on
