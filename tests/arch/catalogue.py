@@ -142,6 +142,8 @@ ENTRIES = (
     Entry("gru", lambda b, n, d: 12 * b * n * d**2, _affine(3)),
     Entry("gru_2014", lambda b, n, d: 12 * b * n * d**2, lambda d: 6 * d**2 + 3 * d),
     Entry("gru_cell_loop", lambda b, n, d: 12 * b * n * d**2, _affine(3)),
+    Entry("int8_cache_attention", _grouped, lambda d, h, g, k: 2 * d * k * (h + g),
+          sizes={"k": 4, "c": 2}),
     Entry("latent_attention", _latent, _latent_maps),
     Entry("layer_norm", lambda: 0, lambda d: 2 * d),
     Entry("linear_attention", _linear, lambda d: 4 * d**2),
