@@ -76,6 +76,10 @@ def _global(b: int, n: int, d: int, w: int, G: int) -> int:
     return 12 * b * n * d**2 + 2 * b * G * d**2 + core
 
 
+def _ring(b: int, n: int, d: int, c: int, r: int, G: int) -> int:
+    return 8 * b * n * d**2 + 4 * b * d * (_blocks(n, c) * (3 * c + r * c + G) + n * G)
+
+
 def _selective(b: int, n: int, d: int, s: int, r: int) -> int:
     return 2 * b * n * 2 * d * (3 * d + r + 2 * s + r + s + 4)
 
@@ -127,6 +131,7 @@ def _affine(maps: int) -> Count:
 
 # fmt: off
 ENTRIES = (
+    Entry("bigbird", _ring, lambda d: 4 * d**2),
     Entry("cross_attention", lambda b, n, m, d: 4 * b * (n + m) * d**2 + 4 * b * n * m * d,
           lambda d: 4 * d**2),
     Entry("cross_entropy", lambda: 0, lambda: 0),
