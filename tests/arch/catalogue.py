@@ -93,6 +93,10 @@ def _window(b: int, n: int, d: int, w: int, causal: bool) -> int:
     return 8 * b * n * d**2 + 4 * b * d * _blocks(n, w) * (2 if causal else 3) * w
 
 
+def _dilated(b: int, n: int, d: int, w: int, c: int, causal: bool) -> int:
+    return 8 * b * n * d**2 + 4 * b * d * _blocks(n, c) * (2 if causal else 3) * w
+
+
 def _linear(b: int, n: int, d: int, h: int, c: int, causal: bool) -> int:
     core = _blocks(n, c) * (c + d // h) if causal else n * (d // h)
     return 8 * b * n * d**2 + 4 * b * d * core
@@ -135,6 +139,7 @@ ENTRIES = (
     Entry("cross_attention", lambda b, n, m, d: 4 * b * (n + m) * d**2 + 4 * b * n * m * d,
           lambda d: 4 * d**2),
     Entry("cross_entropy", lambda: 0, lambda: 0),
+    Entry("dilated_window", _dilated, lambda d: 4 * d**2, sizes={"w": 2, "c": 6}),
     Entry("embedding", lambda: 0, lambda d, V: V * d),
     Entry("feed_forward", lambda b, n, d, f: 4 * b * n * d * f, lambda d, f: 2 * d * f),
     Entry("flash_attention", _attention, lambda d: 4 * d**2),
