@@ -93,6 +93,10 @@ def _window(b: int, n: int, d: int, w: int, causal: bool) -> int:
     return 8 * b * n * d**2 + 4 * b * d * _blocks(n, w) * (2 if causal else 3) * w
 
 
+def _sinks(b: int, n: int, d: int, w: int, G: int) -> int:
+    return 8 * b * n * d**2 + 4 * b * d * _blocks(n, w) * (2 * w + min(G, n))
+
+
 def _dilated(b: int, n: int, d: int, w: int, c: int, causal: bool) -> int:
     return 8 * b * n * d**2 + 4 * b * d * _blocks(n, c) * (2 if causal else 3) * w
 
@@ -135,6 +139,7 @@ def _affine(maps: int) -> Count:
 
 # fmt: off
 ENTRIES = (
+    Entry("attention_sinks", _sinks, lambda d: 4 * d**2, sizes={"G": 2}),
     Entry("bigbird", _ring, lambda d: 4 * d**2),
     Entry("cross_attention", lambda b, n, m, d: 4 * b * (n + m) * d**2 + 4 * b * n * m * d,
           lambda d: 4 * d**2),
