@@ -89,6 +89,10 @@ def _dual(b: int, n: int, d: int, h: int, s: int, c: int) -> int:
     return mixer + 2 * b * _blocks(n, c) * (c * s + c * 2 * d + 2 * 2 * d * s)
 
 
+def _taps(w: int, causal: bool) -> int:
+    return w if causal else 2 * w + 1
+
+
 def _window(b: int, n: int, d: int, w: int, causal: bool) -> int:
     return 8 * b * n * d**2 + 4 * b * d * _blocks(n, w) * (2 if causal else 3) * w
 
@@ -141,6 +145,8 @@ def _affine(maps: int) -> Count:
 ENTRIES = (
     Entry("attention_sinks", _sinks, lambda d: 4 * d**2, sizes={"G": 2}),
     Entry("bigbird", _ring, lambda d: 4 * d**2),
+    Entry("convolution", lambda b, n, d, w, causal: 2 * b * n * d**2 * _taps(w, causal),
+          lambda d, w, causal: d**2 * _taps(w, causal)),
     Entry("cross_attention", lambda b, n, m, d: 4 * b * (n + m) * d**2 + 4 * b * n * m * d,
           lambda d: 4 * d**2),
     Entry("cross_entropy", lambda: 0, lambda: 0),
