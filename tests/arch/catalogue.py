@@ -76,6 +76,10 @@ def _global(b: int, n: int, d: int, w: int, G: int) -> int:
     return 12 * b * n * d**2 + 2 * b * G * d**2 + core
 
 
+def _ring(b: int, n: int, d: int, c: int, r: int, G: int) -> int:
+    return 8 * b * n * d**2 + 4 * b * d * (_blocks(n, c) * (3 * c + r * c + G) + n * G)
+
+
 def _selective(b: int, n: int, d: int, s: int, r: int) -> int:
     return 2 * b * n * 2 * d * (3 * d + r + 2 * s + r + s + 4)
 
@@ -85,8 +89,20 @@ def _dual(b: int, n: int, d: int, h: int, s: int, c: int) -> int:
     return mixer + 2 * b * _blocks(n, c) * (c * s + c * 2 * d + 2 * 2 * d * s)
 
 
+def _taps(w: int, causal: bool) -> int:
+    return w if causal else 2 * w + 1
+
+
 def _window(b: int, n: int, d: int, w: int, causal: bool) -> int:
     return 8 * b * n * d**2 + 4 * b * d * _blocks(n, w) * (2 if causal else 3) * w
+
+
+def _sinks(b: int, n: int, d: int, w: int, G: int) -> int:
+    return 8 * b * n * d**2 + 4 * b * d * _blocks(n, w) * (2 * w + min(G, n))
+
+
+def _dilated(b: int, n: int, d: int, w: int, c: int, causal: bool) -> int:
+    return 8 * b * n * d**2 + 4 * b * d * _blocks(n, c) * (2 if causal else 3) * w
 
 
 def _linear(b: int, n: int, d: int, h: int, c: int, causal: bool) -> int:
@@ -129,9 +145,14 @@ def _affine(maps: int) -> Count:
 ENTRIES = (
     Entry("bidirectional_gru", lambda b, n, d: 24 * b * n * d**2, lambda d: 2 * _affine(3)(d)),
     Entry("bidirectional_lstm", lambda b, n, d: 32 * b * n * d**2, lambda d: 2 * _affine(4)(d)),
+    Entry("attention_sinks", _sinks, lambda d: 4 * d**2, sizes={"G": 2}),
+    Entry("bigbird", _ring, lambda d: 4 * d**2),
+    Entry("convolution", lambda b, n, d, w, causal: 2 * b * n * d**2 * _taps(w, causal),
+          lambda d, w, causal: d**2 * _taps(w, causal)),
     Entry("cross_attention", lambda b, n, m, d: 4 * b * (n + m) * d**2 + 4 * b * n * m * d,
           lambda d: 4 * d**2),
     Entry("cross_entropy", lambda: 0, lambda: 0),
+    Entry("dilated_window", _dilated, lambda d: 4 * d**2, sizes={"w": 2, "c": 6}),
     Entry("embedding", lambda: 0, lambda d, V: V * d),
     Entry("feed_forward", lambda b, n, d, f: 4 * b * n * d * f, lambda d, f: 2 * d * f),
     Entry("flash_attention", _attention, lambda d: 4 * d**2),

@@ -324,3 +324,16 @@ def test_the_table_of_a_paper(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(row["work"] or row["reason"] for row in rows)
     assert main(["list", "--paper", "wang2020"]) == 0
     assert "Linformer" in capsys.readouterr().out
+
+
+def test_the_tables_of_all_papers_agree_or_say_why(capsys: pytest.CaptureFixture[str]) -> None:
+    tables = run_json(capsys, "list", "--paper", "all")["tables"]
+
+    assert len(tables) == 5
+    ours = {"n**2*d": "b*d*n**2", "n*d**2": "b*d**2*n", "w*n*d": "b*d*n*w",
+            "w*n*d**2": "b*d**2*n*w", "n/w": "ceiling((n - 1)/w)"}  # fmt: skip
+    for row in (row for table in tables for row in table["rows"]):
+        for column in ("work", "depth", "path", "memory", "decode", "state"):
+            theirs = row.get(f"paper_{column}")
+            if theirs and not row["reason"]:
+                assert row[column] == ours.get(theirs, theirs), row
