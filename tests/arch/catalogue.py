@@ -127,6 +127,7 @@ def _affine(maps: int) -> Count:
 
 # fmt: off
 ENTRIES = (
+    Entry("activation_checkpointing", _block, _gpt_weights),
     Entry("cross_attention", lambda b, n, m, d: 4 * b * (n + m) * d**2 + 4 * b * n * m * d,
           lambda d: 4 * d**2),
     Entry("cross_entropy", lambda: 0, lambda: 0),
@@ -159,6 +160,8 @@ ENTRIES = (
     Entry("rms_norm", lambda: 0, lambda d: d),
     Entry("rnn", lambda b, n, d: 4 * b * n * d**2, _affine(1)),
     Entry("rnn_cell_loop", lambda b, n, d: 4 * b * n * d**2, _affine(1)),
+    Entry("selective_checkpointing", lambda b, n, d, f: _block(b, n, d, f, 1),
+          lambda d, f: _gpt_weights(d, f, 1), square=True),
     Entry("sliding_window", _window, lambda d: 4 * d**2),
     Entry("transformer_block", _block, lambda d, f, L: L * (4 * d**2 + 2 * d * f + 4 * d)),
 )
