@@ -17,7 +17,10 @@ from costlab.errors import InputError
 from costlab.i18n import _
 from costlab.symbols import is_assignment, parse_sizes, single
 
-MODES = ("forward", "train", "prefill", "decode", "optimizer")
+MODES = (
+    "forward", "train", "prefill", "decode", "optimizer", "optimizer-sgd", "optimizer-momentum",
+    "optimizer-adafactor", "optimizer-adam8",
+)  # fmt: skip
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 BACKENDS = ("cpu", "cuda", "math")
 SCOPES = ("layer", "core")

@@ -124,6 +124,10 @@ def _block(b: int, n: int, d: int, f: int, L: int) -> int:
     return L * (_attention(b, n, d) + 4 * b * n * d * f)
 
 
+def _adapted(b: int, n: int, d: int, f: int, r: int) -> int:
+    return 2 * b * n * (d * f + r * (d + f))
+
+
 def _gpt_weights(d: int, f: int, L: int) -> int:
     return L * (4 * d**2 + 2 * d * f + 9 * d + f)
 
@@ -149,11 +153,14 @@ ENTRIES = (
     Entry("bigbird", _ring, lambda d: 4 * d**2),
     Entry("convolution", lambda b, n, d, w, causal: 2 * b * n * d**2 * _taps(w, causal),
           lambda d, w, causal: d**2 * _taps(w, causal)),
+    Entry("activation_checkpointing", _block, _gpt_weights),
+    Entry("alibi", lambda: 0, lambda: 0, square=True),
     Entry("cross_attention", lambda b, n, m, d: 4 * b * (n + m) * d**2 + 4 * b * n * m * d,
           lambda d: 4 * d**2),
     Entry("cross_entropy", lambda: 0, lambda: 0),
     Entry("dilated_window", _dilated, lambda d: 4 * d**2, sizes={"w": 2, "c": 6}),
     Entry("embedding", lambda: 0, lambda d, V: V * d),
+    Entry("encoder_block", _block, _gpt_weights),
     Entry("feed_forward", lambda b, n, d, f: 4 * b * n * d * f, lambda d, f: 2 * d * f),
     Entry("flash_attention", _attention, lambda d: 4 * d**2),
     Entry("full_attention", _attention, lambda d: 4 * d**2, square=True),
@@ -167,11 +174,15 @@ ENTRIES = (
           sizes={"k": 4, "c": 2}),
     Entry("latent_attention", _latent, _latent_maps),
     Entry("layer_norm", lambda: 0, lambda d: 2 * d),
+    Entry("learned_positions", lambda: 0, lambda n, d: n * d),
     Entry("linear_attention", _linear, lambda d: 4 * d**2),
     Entry("linformer", lambda b, n, d, r: 8 * b * n * d**2 + 8 * b * n * r * d,
           lambda n, d, r: 4 * d**2 + 2 * n * r),
     Entry("llama_block", _llama, _llama_weights, sizes={"k": 4}),
     Entry("longformer", _global, lambda d: 7 * d**2),
+    Entry("lora", _adapted, lambda d, f, r: d * f + r * (d + f)),
+    Entry("low_rank_linear", lambda b, n, d, f, r: 2 * b * n * r * (d + f),
+          lambda d, f, r: r * (d + f)),
     Entry("lsh_attention", _hashed, lambda d: 3 * d**2),
     Entry("lstm", lambda b, n, d: 16 * b * n * d**2, _affine(4)),
     Entry("lstm_1997", lambda b, n, d: 12 * b * n * d**2, lambda d: 6 * d**2 + 3 * d),
@@ -185,9 +196,16 @@ ENTRIES = (
     Entry("output_head", lambda b, n, d, V: 2 * b * n * d * V,
           lambda d, V, tied: 0 if tied else V * d),
     Entry("performer", _features, lambda d: 4 * d**2),
+    Entry("qlora", _adapted, lambda d, f, r: r * (d + f), sizes={"u": 2}),
+    Entry("quantised_linear", lambda b, n, d, f: 2 * b * n * d * f, lambda: 0, sizes={"u": 2}),
+    Entry("reversible", _block, _gpt_weights),
     Entry("rms_norm", lambda: 0, lambda d: d),
     Entry("rnn", lambda b, n, d: 4 * b * n * d**2, _affine(1)),
     Entry("rnn_cell_loop", lambda b, n, d: 4 * b * n * d**2, _affine(1)),
+    Entry("rope", lambda: 0, lambda: 0, sizes={"k": 4}),
+    Entry("selective_checkpointing", lambda b, n, d, f: _block(b, n, d, f, 1),
+          lambda d, f: _gpt_weights(d, f, 1), square=True),
+    Entry("sinusoidal_positions", lambda: 0, lambda: 0),
     Entry("sliding_window", _window, lambda d: 4 * d**2),
     Entry("stacked_gru", lambda b, n, d, L: 12 * L * b * n * d**2, lambda d, L: L * _affine(3)(d)),
     Entry("stacked_lstm", lambda b, n, d, L: 16 * L * b * n * d**2, lambda d, L: L * _affine(4)(d)),
