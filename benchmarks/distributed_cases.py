@@ -27,8 +27,6 @@ from costlab.planning.parallel import Plan
 _WARM_UP = 2
 """Steps before the one counted: DDP makes its buckets in the first and tells them in the second."""
 
-Loss = Callable[[Tensor, Tensor], Tensor]
-
 
 @dataclass
 class Counted:
@@ -87,10 +85,16 @@ def train(
     *,
     optimizer: torch.optim.Optimizer | None = None,
     length: int | None = None,
-    around: Callable[[], AbstractContextManager[Any]] = nullcontext,
-    of: Loss = loss,
+    around: Callable[[Tensor, Tensor], AbstractContextManager[Any]] = lambda *_: nullcontext(),
+    after: Callable[[nn.Module], None] = lambda _model: None,
 ) -> Counted:
-    """Count a step of ``plan.accumulation`` passes of ``plan.micro`` sequences."""
+    """Count a step of ``plan.accumulation`` passes of ``plan.micro`` sequences.
+
+    Args:
+        length: of the sequences that this rank sees, if not all of it.
+        around: where a pass runs, given its input and its target.
+        after: what is left to do for the gradients.
+    """
 
     def passes(traffic: Traffic) -> None:
         for index in range(plan.accumulation):
@@ -100,11 +104,12 @@ def train(
                 traffic.phase = "forward"
                 given = inputs(sizes, plan.micro, length)
                 target = inputs(sizes, plan.micro, length)
-                with around():
-                    result = of(model(given), target)
+                with around(given, target):
+                    result = loss(model(given), target)
                     traffic.phase = "backward"
                     result.backward()  # type: ignore[no-untyped-call]
                 del result
+        after(model)
 
     return counted_step([model], optimizer or adam(model), groups, passes)
 

@@ -43,7 +43,7 @@ _KINDS = {
     "send": "send",
     "recv_": "receive",
 }
-_NONE = frozenset({"wait_tensor", "barrier", "monitored_barrier_"})
+_NONE = frozenset({"wait_tensor", "_wrap_tensor_autograd", "barrier", "monitored_barrier_"})
 
 Key = tuple[str, str, str]
 """Kind, name of the group, phase."""

@@ -6,8 +6,6 @@ assumes. A trained router does not keep to it; capacity factors are no part of a
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
@@ -59,11 +57,12 @@ class Routed(nn.Module):
         ]
         back = self._exchange(torch.stack(made, 1).flatten(0, 2))
         outputs = torch.empty_like(back).index_copy(0, order, back).view(-1, t, self.sizes.d)
-        return (outputs * shares.unsqueeze(-1)).sum(1).view_as(x)
+        mixed: Tensor = (outputs * shares.unsqueeze(-1)).sum(1).view_as(x)
+        return mixed
 
     def _exchange(self, rows: Tensor) -> Tensor:
         moved = all_to_all_single_autograd(rows, None, None, self.group)
-        found: Tensor = wait_tensor(moved)
+        found: Tensor = wait_tensor(moved)  # type: ignore[no-untyped-call]
         return found
 
 
@@ -72,11 +71,11 @@ def experts(plan: Plan, sizes: Sizes) -> Counted:
     mesh = mesh_of(dp=plan.dp)
     group = dist.new_group(list(range(plan.ep)))  # of its own, to be told from the replicas'
     model = Model(sizes)
+    theirs: set[nn.Parameter] = set()
     for block in model.blocks:
         routed = Routed(sizes, group)
         block.feed_forward = routed
-        apart: dict[str, Any] = {"ignored_params": set(routed.experts.parameters())}
-        fully_shard(block, mesh=mesh, **apart)
-    theirs = {p for block in model.blocks for p in block.feed_forward.experts.parameters()}  # type: ignore[union-attr,operator]
+        theirs |= set(routed.experts.parameters())
+        fully_shard(block, mesh=mesh, ignored_params=theirs)
     fully_shard(model, mesh=mesh, ignored_params=theirs)
     return train(model, plan, sizes, names_of(mesh) | {group.group_name: "ep"})

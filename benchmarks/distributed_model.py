@@ -80,6 +80,7 @@ class Model(nn.Module):
         self.blocks = nn.ModuleList(gpt_block.Block(config) for _ in held)
         self.head = Head(sizes) if sizes.V and held.stop == sizes.depth else None
         for block in self.blocks:
+            assert isinstance(block, gpt_block.Block)
             block.attention.core.causal = sizes.causal
 
     def forward(self, x: Tensor) -> Tensor:

@@ -32,7 +32,7 @@ def pipeline(plan: Plan, sizes: Sizes) -> Counted:
     m = plan.accumulation
     schedule: Any
     if plan.interleave > 1:
-        schedule = ScheduleInterleaved1F1B(stages, m, loss_fn=loss)
+        schedule = ScheduleInterleaved1F1B([*stages], m, loss_fn=loss)
     elif plan.gpipe:
         schedule = ScheduleGPipe(stages[0], m, loss_fn=loss)
     else:
@@ -40,6 +40,7 @@ def pipeline(plan: Plan, sizes: Sizes) -> Counted:
 
     def passes(traffic: Traffic) -> None:
         traffic.phase = "forward"
+        traffic.gradients.clear()
         for stage in stages:
             _tell_gradients(stage, traffic)
         given = (inputs(sizes, plan.micro * m),) if rank == 0 else ()
@@ -58,4 +59,4 @@ def _tell_gradients(stage: PipelineStage, traffic: Traffic) -> None:
         traffic.gradients.update(one.tensor.data_ptr() for one in found)
         return found
 
-    stage.get_bwd_send_ops = told  # type: ignore[method-assign]
+    stage.get_bwd_send_ops = told  # type: ignore[assignment,method-assign]

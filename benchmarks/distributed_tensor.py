@@ -7,7 +7,7 @@ from typing import Any
 
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
-from torch.distributed.tensor import Replicate, Shard
+from torch.distributed.tensor import DTensor, Replicate, Shard
 from torch.distributed.tensor.experimental import context_parallel
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
@@ -38,7 +38,9 @@ def divide(model: Model, mesh: DeviceMesh, *, sequence: bool = False) -> Model:
         "feed_forward.down": RowwiseParallel(output_layouts=outside),
     }
     if sequence:
-        ways |= {name: SequenceParallel() for name in ("norm_attention", "norm_feed_forward")}
+        ways |= {
+            name: SequenceParallel() for name in ("norm_attention.norm", "norm_feed_forward.norm")
+        }
     for block in model.blocks:
         block.attention.heads //= mesh.size()  # type: ignore[union-attr,operator]
         parallelize_module(block, mesh, ways)
@@ -57,36 +59,39 @@ def tensor(plan: Plan, sizes: Sizes) -> Counted:
     mesh = mesh_of(tp=plan.tp)
     model = divide(Model(sizes), mesh, sequence=bool(plan.sequence))
     length = sizes.n // plan.tp if plan.sequence else None
-    return train(model, plan, sizes, names_of(mesh), length=length, around=loss_parallel)
+    return train(
+        model, plan, sizes, names_of(mesh), length=length, around=_divided_loss, after=_sum_partial
+    )
+
+
+def _divided_loss(_given: Tensor, _target: Tensor) -> AbstractContextManager[None]:
+    found: AbstractContextManager[None] = loss_parallel()
+    return found
+
+
+def _sum_partial(model: nn.Module) -> None:
+    """Sum gradients that each rank has of its positions; Adam would, three times over."""
+    for parameter in model.parameters():
+        grad = parameter.grad
+        if isinstance(grad, DTensor) and any(way.is_partial() for way in grad.placements):
+            parameter.grad = grad.redistribute(placements=[Replicate()])
 
 
 def fsdp_tensor(plan: Plan, sizes: Sizes) -> Counted:
     """FSDP2 over the replicas of tensor-parallel ranks."""
     mesh = mesh_of(dp=plan.dp, tp=plan.tp)
     model = shard(divide(Model(sizes), mesh["tp"]), mesh["dp"])
-    return train(model, plan, sizes, names_of(mesh), around=loss_parallel)
-
-
-class _Ring(nn.Module):
-    """The model on a rank's share of the sequence."""
-
-    def __init__(self, model: Model) -> None:
-        super().__init__()
-        self.model = model
-
-    def forward(self, x: Tensor) -> Tensor:
-        y: Tensor = self.model(x)
-        return y
+    return train(model, plan, sizes, names_of(mesh), around=_divided_loss)
 
 
 def context(plan: Plan, sizes: Sizes) -> Counted:
     """Every rank has a share of each sequence; keys and values go around."""
     mesh = mesh_of(cp=plan.cp)
 
-    def around() -> AbstractContextManager[Any]:
-        found: AbstractContextManager[Any] = context_parallel(mesh)
+    def around(given: Tensor, target: Tensor) -> AbstractContextManager[Any]:
+        found: AbstractContextManager[Any] = context_parallel(
+            mesh, buffers=[given, target], buffer_seq_dims=[1, 1]
+        )
         return found
 
-    return train(
-        _Ring(Model(sizes)), plan, sizes, names_of(mesh), length=sizes.n // plan.cp, around=around
-    )
+    return train(Model(sizes), plan, sizes, names_of(mesh), around=around)

@@ -10,7 +10,9 @@ all-reduce is given); :attr:`Collective.sent` is what a rank sends of it along a
     tensor            all-reduce behind each row product forward, before each column product
                       backward (Shoeybi et al. 2019, section 3)
     sequence          the same as reduce-scatter and all-gather, and the inputs of column products
-                      gathered once more in backward (Korthikanti et al. 2022, section 4.2.2)
+                      gathered once more in backward (Korthikanti et al. 2022, section 4.2.2); the
+                      norms' gradients are summed
+    loss              three numbers a token, where the vocabulary is divided
     pipeline          an activation to the next stage, its gradient back (Narayanan et al. 2021)
     context           keys and values around the ring; in backward their gradients too
                       (Liu et al. 2023, Ring Attention)
@@ -29,11 +31,13 @@ from costlab.planning.model import ModelConfig, Part
 from costlab.planning.parallel import Plan
 from costlab.planning.precision import Precision
 from costlab.planning.stages import Stage, stage_of
-from costlab.planning.tensors import Shape, elements, row_share
+from costlab.planning.tensors import Shape, elements, row_share, shapes
 
 Kind = Literal["all_reduce", "all_gather", "reduce_scatter", "all_to_all", "broadcast", "send"]
 Phase = Literal["forward", "backward", "step"]
 
+_OF_LOSS = 3  # numbers a token: the largest logit, the target's, the sum of exponentials
+_LOSS = 4  # bytes of each
 _FACTOR = {"all_reduce": 2, "all_gather": 1, "reduce_scatter": 1, "all_to_all": 1, "broadcast": 1}
 
 
@@ -172,6 +176,9 @@ def _tensor(
         return Collective(kind, "activations", "tp", phase, plan.tp, passes * len(widths),
                           row * sum(widths))  # fmt: skip
 
+    if any(one.name == "head" for one in stage.after):
+        yield Collective("all_reduce", "loss", "tp", "forward", plan.tp, _OF_LOSS * passes,
+                         _OF_LOSS * _LOSS * plan.micro * n / plan.cp * passes)  # fmt: skip
     again = plan.recompute == 2
     if not plan.sequence:
         yield item("all_reduce", "forward", out)
@@ -182,6 +189,15 @@ def _tensor(
     more = [*(into if regather else ()), *(into_layers if again else ())]
     yield item("all_gather", "backward", [*out, *more])
     yield item("reduce_scatter", "backward", [*into, *(out_layers if again else ())])
+    whole = sum(layer.count * _seen_in_part(layer.parts) for layer in stage.layers)
+    gradient = float(precision.gradients.bits_per_element) / 8
+    yield Collective("all_reduce", "gradients", "tp", "backward", plan.tp, 0,
+                     (whole + _seen_in_part(stage.ends)) * gradient)  # fmt: skip
+
+
+def _seen_in_part(parts: Iterable[Part]) -> int:
+    """Weights that every rank holds, whose gradients come from its own positions alone."""
+    return sum(elements(shapes(item)) for item in parts if item.place == "whole")
 
 
 def _context(

@@ -59,7 +59,7 @@ def test_only_a_reduce_scatter_may_be_an_all_reduce() -> None:
 def test_every_kind_of_parallelism_is_checked() -> None:
     plans = [check.case.plan for check in checks(2)]
     degrees = {
-        name for plan in plans for name in ("dp", "tp", "pp", "cp") if getattr(plan, name) > 1
+        name for plan in plans for name in ("dp", "tp", "pp", "ep") if getattr(plan, name) > 1
     }
     assert degrees == {"dp", "tp", "pp", "cp"}
     assert {plan.zero for plan in plans} == {0, 1, 3}

@@ -45,6 +45,7 @@ def test_sequence_parallelism_moves_as_much_and_gathers_its_inputs_again() -> No
         ("reduce_scatter", "tp", "forward"): 2 * each,
         ("all_gather", "tp", "backward"): 2 * each,
         ("reduce_scatter", "tp", "backward"): 2 * each,
+        ("all_reduce", "tp", "backward"): LAYERS * 2 * 2 * D * 2,  # of two norms, 2 bytes each
     }
     assert moved(Plan(tp=2, micro=2))[("all_gather", "tp", "backward")] == 4 * each
 
