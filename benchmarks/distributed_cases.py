@@ -51,8 +51,8 @@ def counted_step(
     passes: Callable[[Traffic], None],
 ) -> Counted:
     """Warm up, then count a step whose ``passes`` run forward and backward."""
-    traffic, kept = Traffic(groups), Kept()
     parameters = [p for module in modules for p in module.parameters()]
+    traffic, kept = Traffic(groups), Kept(parameters)
     held = 0
     warm_up = 0 if dist.get_backend() == "fake" else _WARM_UP
     for turn in range(warm_up + 1):

@@ -38,7 +38,7 @@ _MIXED = replace(_FP32, name="bf16 passes", activations=_BF16, gathered=_BF16)
 
 _SIZES = Sizes()
 _EVEN = Sizes(V=512)
-_BLOCKS = Sizes(V=0)
+_BLOCKS = Sizes(V=0, n=128)
 _ROUTED = Sizes(experts=8, per_token=2, depth=2)
 _LARGE = Sizes(d=4096, h=32, f=16384, depth=2, V=50304, n=128)
 

@@ -150,9 +150,10 @@ class _Holder:
 class Kept:
     """Bytes that autograd holds for backward, now and at most; parameters are not counted."""
 
-    def __init__(self) -> None:
+    def __init__(self, parameters: Iterable[Tensor]) -> None:
         self.now = 0
         self.most = 0
+        self._apart = {local(one).untyped_storage()._cdata for one in parameters}
         self._holders: dict[int, int] = defaultdict(int)
 
     @contextmanager
@@ -168,6 +169,8 @@ class Kept:
             return holder
         storage = local(tensor).untyped_storage()
         key, size = storage._cdata, storage.nbytes()
+        if key in self._apart:
+            return holder
         if not self._holders[key]:
             self.now += size
             self.most = max(self.most, self.now)
