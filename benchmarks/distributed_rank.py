@@ -12,8 +12,9 @@ import os
 import sys
 import threading
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import timedelta
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -23,25 +24,22 @@ import torch.distributed as dist
 from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.testing._internal.distributed.fake_pg import FakeStore
 
-from benchmarks.distributed_cases import Counted, ddp, fsdp, fsdp_mixed, zero1
-from benchmarks.distributed_experts import experts
 from benchmarks.distributed_model import Sizes
-from benchmarks.distributed_pipeline import pipeline
-from benchmarks.distributed_tensor import context, fsdp_tensor, tensor
 from benchmarks.distributed_wire import wire
 from costlab.planning.parallel import Plan
 
-PROGRAMS: dict[str, Callable[[Plan, Sizes], Counted]] = {
-    "ddp": ddp,
-    "zero1": zero1,
-    "fsdp": fsdp,
-    "fsdp_mixed": fsdp_mixed,
-    "tensor": tensor,
-    "fsdp_tensor": fsdp_tensor,
-    "context": context,
-    "pipeline": pipeline,
-    "experts": experts,
+PROGRAMS = {
+    "ddp": "cases",
+    "zero1": "cases",
+    "fsdp": "cases",
+    "fsdp_mixed": "cases",
+    "tensor": "tensor",
+    "fsdp_tensor": "tensor",
+    "pipeline": "pipeline",
+    "experts": "experts",
 }
+"""By the name of a program, the module ``benchmarks.distributed_...`` that has it."""
+
 _STALLED = timedelta(seconds=60)
 
 
@@ -50,10 +48,15 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
+def _program(case: Mapping[str, Any]) -> Any:
+    module = import_module(f"benchmarks.distributed_{PROGRAMS[case['name']]}")
+    return getattr(module, case["name"])
+
+
 def _counted(case: Mapping[str, Any]) -> dict[str, Any]:
     torch.manual_seed(0)
-    program = PROGRAMS[case["name"]]
-    return program(Plan(**case["plan"]), Sizes(**case["sizes"])).to_json()
+    found: dict[str, Any] = _program(case)(Plan(**case["plan"]), Sizes(**case["sizes"])).to_json()
+    return found
 
 
 def _rank(request: Mapping[str, Any], rank: int) -> None:
@@ -104,6 +107,8 @@ def main() -> int:
     if request["backend"] == "fake":
         _alone(request)
         return 0
+    for case in request["cases"]:
+        _program(case)  # loads once what every rank needs
     for rank in range(request["ranks"]):
         _fork(request, rank)
     return int(any(os.wait()[1] for _ in range(request["ranks"])))

@@ -46,6 +46,7 @@ def run(
     backend: str = "gloo",
     wire: bool = False,
     timeout_s: float = 120.0,
+    module: str = "benchmarks.distributed_rank",
 ) -> list[dict[str, Any]]:
     """Per rank, what each case counted, by the case's id (and "wire").
 
@@ -62,7 +63,7 @@ def run(
             "wire": wire,
             "cases": [asdict(case) for case in cases],
         }
-        said = _finish("benchmarks.distributed_rank", request, timeout_s)
+        said = _finish(module, request, timeout_s)
         files = [Path(folder, f"rank{rank}.json") for rank in range(ranks)]
         if not all(file.is_file() for file in files):
             raise RankError(f"{ranks} ranks: not all of them ended well:\n{said}")
@@ -78,8 +79,9 @@ def _finish(module: str, request: dict[str, Any], timeout_s: float) -> str:
         )  # fmt: skip
         try:
             assert process.stdin is not None
-            process.stdin.write(json.dumps(request) + "\n")
-            process.stdin.flush()
+            with contextlib.suppress(BrokenPipeError):  # it ended at once, and says why
+                process.stdin.write(json.dumps(request) + "\n")
+                process.stdin.flush()
             process.wait(timeout_s)
         except subprocess.TimeoutExpired:
             raise RankError(f"{module} was not done after {timeout_s:g} s") from None
@@ -87,7 +89,8 @@ def _finish(module: str, request: dict[str, Any], timeout_s: float) -> str:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            if process.stdin is not None:
-                process.stdin.close()
+            with contextlib.suppress(BrokenPipeError):
+                if process.stdin is not None:
+                    process.stdin.close()
         errors.seek(0)
         return errors.read()
