@@ -25,7 +25,7 @@ help:
 	@echo "make gui       the app: a scripted tour, a tick of a slider, the start"
 	@echo "make measuring what the measurements are worth: overhead, coverage, false alarms"
 	@echo "make kills     sweeps that are killed a hundred times, and what is lost"
-	@echo "make validate  predictions against published numbers"
+	@echo "make validate  predictions against published numbers and real distributed steps"
 	@echo "               (ARGS=... passes arguments, e.g. ARGS=--write for README.md)"
 	@echo "make formulas  derive the committed formulas again"
 	@echo "make clean     remove $(VENV) and caches"
@@ -56,7 +56,9 @@ gui: $(VENV)/.installed-dev
 
 verify bench accuracy exponents measuring kills validate: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.$@ $(ARGS)
-	@if [ $@ = validate ]; then $(BIN)/python -m benchmarks.step_times $(filter --write,$(ARGS)); fi
+	@if [ $@ = validate ]; then \
+	  $(BIN)/python -m benchmarks.step_times $(filter --write,$(ARGS)) \
+	  && $(BIN)/python -m benchmarks.distributed_check $(filter --write,$(ARGS)); fi
 
 formulas: $(VENV)/.installed-dev
 	$(BIN)/python -m costlab.derivation.regenerate
