@@ -55,7 +55,7 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
     """
     start = time.monotonic()
     end = start + request["seconds"]
-    preload()
+    preload("train")
     torch.manual_seed(1)
     torch.set_num_threads(request["threads"])
     device = torch.device(request["device"])
