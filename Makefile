@@ -10,6 +10,9 @@ PYTHON ?= python3.11 python3.12 python3.13 python3 python
 SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
 
+# The tests start many processes: without bytecode on disk each would compile the sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help run app test lint format verify bench accuracy exponents measuring kills validate gui \
         formulas clean
 
@@ -37,7 +40,7 @@ app: $(VENV)/.installed-gui
 	@$(BIN)/costlab gui
 
 test: lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .

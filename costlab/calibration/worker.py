@@ -56,7 +56,7 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
     """
     start = time.monotonic()
     end = start + request["seconds"]
-    preload()
+    preload("train")
     keep_freed_memory()
     torch.manual_seed(1)
     torch.set_num_threads(request["threads"])

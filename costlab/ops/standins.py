@@ -1,8 +1,8 @@
 """Runs a module on the CPU with CUDA's fused operators in place of the CPU's.
 
 Inside :class:`CudaStandins` attention, recurrent layers and cells run as one operator forward and
-one backward in the namespace ``costlab``, with the results, outputs and saved tensors of torch's CUDA
-operators. Numbers are those of the CPU functions they replace; speed is not. Attention takes the
+one backward in the namespace ``costlab``, with the results, outputs and saved tensors of torch's
+CUDA operators. Numbers are those of the CPU functions they replace; speed is not. Attention takes the
 kernel that torch chooses on CUDA by dtype and shape: flash for half precision without a mask,
 memory-efficient otherwise, unfused where neither works.
 """
@@ -25,11 +25,7 @@ _torch = torch._C._VariableFunctions
 _REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
     REAL_ATTENTION: attention,
     **{getattr(_torch, name): cell for name, cell in CELLS.items()},
-    **{
-        real: recurrent_layer(name, real)
-        for name in RNN_MODES
-        for real in [getattr(_torch, name)]
-    },
+    **{real: recurrent_layer(name, real) for name in RNN_MODES for real in [getattr(_torch, name)]},
 }
 
 
