@@ -2,8 +2,8 @@
 
 Inside :class:`CudaStandins` attention, recurrent layers and cells run as one operator forward and
 one backward in the namespace ``costlab``, with the results, outputs and saved tensors of torch's
-CUDA operators. Numbers are those of the CPU functions they replace; speed is not. Attention takes the
-kernel that torch chooses on CUDA by dtype and shape: flash for half precision without a mask,
+CUDA operators. Numbers are those of the CPU functions they replace; speed is not. Attention takes
+the kernel that torch chooses on CUDA by dtype and shape: flash for half precision without a mask,
 memory-efficient otherwise, unfused where neither works.
 """
 
