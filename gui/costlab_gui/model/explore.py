@@ -120,16 +120,27 @@ def read_out(
     problems: dict[str, str] = {}
     for target in session.shown:
         try:
-            found[target] = point(
-                session.setting,
-                workspace,
-                target,
-                {session.over: at} if at else {},
-                None if doubled is None else doubled.get(target, ()),
-            )
+            found[target] = read_one(session, workspace, target, at, doubled)
         except CostLabError as error:
             problems[target] = str(error)
     return found, problems
+
+
+def read_one(
+    session: Session,
+    workspace: Workspace,
+    target: str,
+    at: int | None,
+    doubled: Mapping[str, Collection[str]] | None = None,
+) -> Prediction:
+    """One of :func:`read_out`, which are kept: asking again costs nothing.
+
+    Raises:
+        CostLabError: if there is none.
+    """
+    sizes = {session.over: at} if at else {}
+    wanted = None if doubled is None else doubled.get(target, ())
+    return point(session.setting, workspace, target, sizes, wanted)
 
 
 def point(
@@ -146,8 +157,30 @@ def point(
     """
     derivation = workspace.derivation(target, setting)
     own = _known(derivation, {**setting.sizes, **sizes})
-    machine = workspace.machine(setting)
-    return predict(derivation, own, machine, threads=setting.threads, doubled=doubled)
+    found = _prediction(
+        Same(derivation),
+        tuple(own.items()),
+        Same(workspace.machine(setting)),
+        setting.threads,
+        None if doubled is None else tuple(doubled),
+    )
+    if isinstance(found, CostLabError):
+        raise found.with_traceback(None)
+    return found
+
+
+@lru_cache(maxsize=128)
+def _prediction(
+    derivation: Same,
+    sizes: tuple[tuple[str, int], ...],
+    machine: Same,
+    threads: int | None,
+    doubled: tuple[str, ...] | None,
+) -> Prediction | CostLabError:
+    try:
+        return predict(derivation.item, dict(sizes), machine.item, threads=threads, doubled=doubled)
+    except CostLabError as error:
+        return error
 
 
 def _known(derivation: Derivation, sizes: Mapping[str, int]) -> dict[str, int]:

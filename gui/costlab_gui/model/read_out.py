@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from costlab.i18n import _
 from costlab.prediction.record import Prediction
 from costlab.prediction.search import lattice_step
 from costlab.units import format_count, format_percent, format_ratio, format_value
-from costlab_gui.model.explore import read_out
+from costlab_gui.model.explore import read_one, read_out
 from costlab_gui.model.session import Session
 from costlab_gui.model.stored import fitting
 from costlab_gui.model.workspace import Workspace
@@ -77,7 +78,7 @@ def table(
     The predictions are those of ``costlab predict``. ``measured`` are stored points; those at
     exactly this size are shown.
     """
-    found, problems = read_out(session, workspace, at, {session.selected: (session.over,)})
+    found, problems = read_out(session, workspace, at, _doubled(session))
     place = at if at is not None else session.sizes.get(session.over)
     whole = any(fitting(measured, session, target) for target in session.shown)
     bounds = all(one.basis == DATASHEET for one in found.values())
@@ -96,6 +97,18 @@ def table(
     if session.hands is not None:
         heading += " · " + _("times at the machine's own width")
     return ReadOut(heading, columns, rows, _doubling(session, workspace, found))
+
+
+def pieces(session: Session, workspace: Workspace, at: int | None) -> Iterator[None]:
+    """Do what :func:`table` needs a program at a time, so that it costs nothing afterwards."""
+    for target in session.shown:
+        with contextlib.suppress(CostLabError):
+            read_one(session, workspace, target, at, _doubled(session))
+        yield
+
+
+def _doubled(session: Session) -> dict[str, tuple[str, ...]]:
+    return {session.selected: (session.over,)}
 
 
 def snapped(session: Session, workspace: Workspace, size: float) -> int:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from costlab.devices import fingerprint
 from costlab.errors import CostLabError, StoreError
 from costlab.i18n import _
 from costlab.store.home import default_store
@@ -163,6 +162,8 @@ class Runs:
             names, marks, running = view.names(), view.marks(), view.measuring()
             known = {line.run: line for line in self.lines}
             if not self._here:
+                from costlab.devices import fingerprint  # without runs nobody asks
+
                 self._here = fingerprint().id
             lines = []
             read, counted = dict(self._marks), 0

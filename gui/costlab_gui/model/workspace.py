@@ -83,6 +83,13 @@ class Workspace:
         self._machines: dict[tuple[str, str, int | None], Machine | CostLabError] = {}
         self._entries: tuple[Entry, ...] | None = None
 
+    def apart(self) -> Workspace:
+        """One for another thread: it knows what this one knows now, and keeps its own curves."""
+        made = Workspace()
+        made._own, made._committed = dict(self._own), dict(self._committed)
+        made._machines, made._entries = dict(self._machines), self._entries
+        return made
+
     def entries(self) -> tuple[Entry, ...]:
         """The catalogue's architectures that have formulas, by family."""
         if self._entries is None:
