@@ -127,6 +127,8 @@ def _affine(maps: int) -> Count:
 
 # fmt: off
 ENTRIES = (
+    Entry("bidirectional_gru", lambda b, n, d: 24 * b * n * d**2, lambda d: 2 * _affine(3)(d)),
+    Entry("bidirectional_lstm", lambda b, n, d: 32 * b * n * d**2, lambda d: 2 * _affine(4)(d)),
     Entry("cross_attention", lambda b, n, m, d: 4 * b * (n + m) * d**2 + 4 * b * n * m * d,
           lambda d: 4 * d**2),
     Entry("cross_entropy", lambda: 0, lambda: 0),
@@ -138,6 +140,10 @@ ENTRIES = (
     Entry("gpt_block", _block, _gpt_weights),
     Entry("gqa_attention", _grouped, lambda d, h, g, k: 2 * d * k * (h + g)),
     Entry("gru", lambda b, n, d: 12 * b * n * d**2, _affine(3)),
+    Entry("gru_2014", lambda b, n, d: 12 * b * n * d**2, lambda d: 6 * d**2 + 3 * d),
+    Entry("gru_cell_loop", lambda b, n, d: 12 * b * n * d**2, _affine(3)),
+    Entry("int8_cache_attention", _grouped, lambda d, h, g, k: 2 * d * k * (h + g),
+          sizes={"k": 4, "c": 2}),
     Entry("latent_attention", _latent, _latent_maps),
     Entry("layer_norm", lambda: 0, lambda d: 2 * d),
     Entry("linear_attention", _linear, lambda d: 4 * d**2),
@@ -147,6 +153,8 @@ ENTRIES = (
     Entry("longformer", _global, lambda d: 7 * d**2),
     Entry("lsh_attention", _hashed, lambda d: 3 * d**2),
     Entry("lstm", lambda b, n, d: 16 * b * n * d**2, _affine(4)),
+    Entry("lstm_1997", lambda b, n, d: 12 * b * n * d**2, lambda d: 6 * d**2 + 3 * d),
+    Entry("lstm_cell_loop", lambda b, n, d: 16 * b * n * d**2, _affine(4)),
     Entry("mamba", _selective, lambda d, s, r: 6 * d**2 + 2 * d * (5 + 2 * r + 3 * s + 2)),
     Entry("mamba2", _dual, lambda d, h, s: (
         d * (4 * d + 2 * s + h) + 5 * (2 * d + 2 * s) + 3 * h + 2 * d + 2 * d**2)),
@@ -160,6 +168,8 @@ ENTRIES = (
     Entry("rnn", lambda b, n, d: 4 * b * n * d**2, _affine(1)),
     Entry("rnn_cell_loop", lambda b, n, d: 4 * b * n * d**2, _affine(1)),
     Entry("sliding_window", _window, lambda d: 4 * d**2),
+    Entry("stacked_gru", lambda b, n, d, L: 12 * L * b * n * d**2, lambda d, L: L * _affine(3)(d)),
+    Entry("stacked_lstm", lambda b, n, d, L: 16 * L * b * n * d**2, lambda d, L: L * _affine(4)(d)),
     Entry("transformer_block", _block, lambda d, f, L: L * (4 * d**2 + 2 * d * f + 4 * d)),
 )
 # fmt: on
