@@ -80,8 +80,10 @@ class MeasurePage(Page):
         return _("Measure")
 
     def refresh(self, changed: frozenset[str]) -> None:
-        if changed == {"measure"} and self.form.asked == self.hub.session.measure:
-            return  # the form itself said so, and is planned
+        if "measure" in changed and self.form.asked == self.hub.session.measure:
+            changed -= {"measure"}  # the form itself said so, and is planned
+            if not changed:
+                return
         if not changed or changed & _PLANNED_BY:
             self.form.follow()
             why = why_not_here(self.hub.session.setting)
