@@ -18,7 +18,7 @@ from costlab.devices import Environment
 from costlab.errors import InputError
 from costlab.i18n import _
 
-SCHEMA = "costlab.calibrate/2"
+SCHEMA = "costlab.calibrate/3"
 KINDS = (
     "matmul", "attention", "elementwise", "softmax", "norm", "reduction", "copy", "gather",
     "sort", "fft", "convolution", "recurrent",
@@ -129,7 +129,6 @@ class CalibrationRecord:
         step_s: what a call costs more when it needs the result of the one before.
         residuals: errors on shapes that were held out.
         spread: relative spread of the timings behind the rates (median over all of them).
-        fault_s_per_byte: what the first use of memory fresh from the system costs.
         cold_share: share of its bytes that a call of a longer program does not find in the cache
             level where it finds them alone.
         program_factor: what the work of short calls takes in whole programs over what it takes
@@ -152,7 +151,6 @@ class CalibrationRecord:
     spread: float = 0.0
     duration_s: float = 0.0
     notes: tuple[str, ...] = field(default_factory=tuple)
-    fault_s_per_byte: float = 0.0
     cold_share: float = 0.0
     program_factor: float = 1.0
     warming_s: float = _LONG_S

@@ -13,8 +13,9 @@ from costlab.i18n import _
 from costlab.prediction.record import Prediction
 from costlab.prediction.search import lattice_step
 from costlab.units import format_count, format_percent, format_ratio, format_value
-from costlab_gui.model.explore import belongs, read_out
+from costlab_gui.model.explore import read_out
 from costlab_gui.model.session import Session
+from costlab_gui.model.stored import fitting
 from costlab_gui.model.workspace import Workspace
 
 PROGRAM, PREDICTED, SPREAD, MEASURED, ERROR, PEAK, FLOP, STATE, BOUND = (
@@ -78,7 +79,7 @@ def table(
     """
     found, problems = read_out(session, workspace, at, {session.selected: (session.over,)})
     place = at if at is not None else session.sizes.get(session.over)
-    whole = any(belongs(point, session, target) for point in measured for target in session.shown)
+    whole = any(fitting(measured, session, target) for target in session.shown)
     bounds = all(one.basis == DATASHEET for one in found.values())
     columns = _columns(session.setting.mode, whole, not bounds)
     rows = tuple(
@@ -175,14 +176,12 @@ def measured_point(
     session: Session, target: str, at: int | None, measured: Sequence[Mapping[str, Any]]
 ) -> Mapping[str, Any] | None:
     """The latest of the stored points that has a time of ``target`` at exactly this size."""
-    fitting = (
+    found = (
         point
-        for point in reversed(measured)
-        if belongs(point, session, target)
-        and point["sizes"][session.over] == at
-        and point.get("time_s") is not None
+        for point in reversed(fitting(measured, session, target))
+        if point["sizes"][session.over] == at and point.get("time_s") is not None
     )
-    return next(fitting, None)
+    return next(found, None)
 
 
 def _measured_time(
