@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from costlab.algebra import Expr, Size, as_expr, integer, product, simplest, symbol
+from costlab.algebra import Expr, Size, as_expr, integer, product, simplest, symbol, total
 from costlab.derivation.align import PEEL, Alignment, Slot, plain_module
 from costlab.derivation.fit import Fitter
 from costlab.derivation.lifetimes import PASS, Family, kind_of, storages_of
@@ -15,6 +15,8 @@ from costlab.errors import DerivationError
 from costlab.graph import DTYPE_BYTES, Arg, Call, TensorSpec
 from costlab.rules.base import opaque_size
 from costlab.trace.records import Held, OpRecord, Trace
+
+_LONGEST_TURN = 8  # tensors of a layer's state that may differ in shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,7 +333,20 @@ class Builder:
             names = [n for n in self.composites if not n.startswith("_")]
             sizes = [dict(t.sizes) for t in self.traces]
             found = Fitter(sizes, [*names, *(v for v in self.variables if v != "k")]).fit(counts)
-        return found
+        return found if found is not None else self._by_turns(rows)
+
+    def _by_turns(self, rows: list[list[Held]]) -> Size | None:
+        """Elements of a group in which every layer holds the same few unlike tensors in order."""
+        for turn in range(2, _LONGEST_TURN + 1):
+            parts = [[row[at::turn] for row in rows] for at in range(turn)]
+            if any(not row or len(row) % turn for row in rows) or any(
+                {i.shape for i in row} != {row[0].shape} for part in parts for row in part
+            ):
+                continue
+            found = [self._elements(part) for part in parts]
+            if all(count is not None for count in found):
+                return total(count for count in found if count is not None)
+        return None
 
 
 def _seen(traces: Sequence[Trace], values: Sequence[Sequence[int]]) -> str:

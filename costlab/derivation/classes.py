@@ -29,7 +29,7 @@ from costlab.formulas.record import Condition
 
 _BLOCK_SYMBOLS = ("w", "c")  # block sizes: the length they cut need not be their multiple
 _FEW_PASSES = 4
-_ONES = ("b", "n", "h", "g", "L", "R")  # sizes that are 1 in practice
+_ONES = ("b", "n", "h", "g", "L", "R", "a")  # sizes that are 1 in practice
 _TOGETHER = (frozenset("bnh"), frozenset("bhL"))  # several of them at once
 
 

@@ -128,6 +128,11 @@ def _block(b: int, n: int, d: int, f: int, L: int) -> int:
     return L * (_attention(b, n, d) + 4 * b * n * d * f)
 
 
+def _two_stacks(b: int, n: int, m: int, d: int, f: int, L: int) -> int:
+    across = 4 * b * (n + m) * d**2 + 4 * b * n * m * d
+    return _block(b, m, d, f, L) + _block(b, n, d, f, L) + L * across
+
+
 def _adapted(b: int, n: int, d: int, f: int, r: int) -> int:
     return 2 * b * n * (d * f + r * (d + f))
 
@@ -165,12 +170,17 @@ ENTRIES = (
     Entry("dilated_window", _dilated, lambda d: 4 * d**2, sizes={"w": 2, "c": 6}),
     Entry("embedding", lambda: 0, lambda d, V: V * d),
     Entry("encoder_block", _block, _gpt_weights),
+    Entry("encoder_decoder", _two_stacks, lambda d, f, L: (
+        2 * _gpt_weights(d, f, L) + L * (4 * d**2 + 6 * d))),
     Entry("feed_forward", lambda b, n, d, f: 4 * b * n * d * f, lambda d, f: 2 * d * f),
     Entry("flash_attention", _attention, lambda d: 4 * d**2),
     Entry("full_attention", _attention, lambda d: 4 * d**2, square=True),
     Entry("gated_feed_forward", lambda b, n, d, f: 6 * b * n * d * f, lambda d, f: 3 * d * f),
     Entry("gpt_block", _block, _gpt_weights),
     Entry("gqa_attention", _grouped, lambda d, h, g, k: 2 * d * k * (h + g)),
+    Entry("gradient_accumulation", lambda b, n, d, f, V, a: (
+        a * (_block(b, n, d, f, 1) + 2 * b * n * d * V)),
+        lambda d, f, V: _gpt_weights(d, f, 1) + d * V, sizes={"a": 3}),
     Entry("gru", lambda b, n, d: 12 * b * n * d**2, _affine(3)),
     Entry("gru_2014", lambda b, n, d: 12 * b * n * d**2, lambda d: 6 * d**2 + 3 * d),
     Entry("gru_cell_loop", lambda b, n, d: 12 * b * n * d**2, _affine(3)),
@@ -199,6 +209,8 @@ ENTRIES = (
         lambda d, f, e, shared: d * e + 3 * d * f * (e + shared)),
     Entry("output_head", lambda b, n, d, V: 2 * b * n * d * V,
           lambda d, V, tied: 0 if tied else V * d),
+    Entry("parallel_block", lambda b, n, d, h, k, f: _llama(b, n, d, h, 1, k, f, 1),
+          lambda d, h, k, f: 2 * d * k * (h + 1) + 3 * d * f + d, sizes={"k": 4}),
     Entry("performer", _features, lambda d: 4 * d**2),
     Entry("qlora", _adapted, lambda d, f, r: r * (d + f), sizes={"u": 2}),
     Entry("quantised_linear", lambda b, n, d, f: 2 * b * n * d * f, lambda: 0, sizes={"u": 2}),

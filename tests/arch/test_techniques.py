@@ -139,3 +139,16 @@ def test_quantised_weights_are_within_half_a_step_of_the_weights(bits: int) -> N
     assert stored.shape == (5, 12 if bits == 8 else 6)
     # The largest of each group is met exactly.
     assert (error.amin(-1) < 1e-12).all()
+
+
+def test_accumulated_gradients_cost_the_same_flop_in_less_memory() -> None:
+    sizes = {"n": 64, "d": 128, "h": 4, "f": 512, "V": 1000}
+    found = load("gradient_accumulation", "train")
+    whole, parts = (
+        {q: int(found.evaluate(q, **sizes, a=a, b=b)[q]) for q in ("flop_matmul", "peak_bytes")}
+        for a, b in ((1, 16), (16, 1))
+    )
+    assert parts["flop_matmul"] == whole["flop_matmul"]
+    # All but an input, its gradients and the upstream one shrinks to a sixteenth.
+    held = 8 * (4 * 128**2 + 2 * 128 * 512 + 9 * 128 + 512 + 1000 * 128) + 3 * 4 * 16 * 64 * 128
+    assert parts["peak_bytes"] - held < (whole["peak_bytes"] - held) / 8

@@ -1,4 +1,4 @@
-"""Encoder blocks against transformers' own, with the same weights."""
+"""Encoder, encoder-decoder and parallel blocks against transformers' own, with the same weights."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
+from transformers.models.bart.configuration_bart import BartConfig
+from transformers.models.bart.modeling_bart import BartModel
 from transformers.models.bert.configuration_bert import BertConfig
 from transformers.models.bert.modeling_bert import BertEncoder
+from transformers.models.cohere.configuration_cohere import CohereConfig
+from transformers.models.cohere.modeling_cohere import CohereModel
 
-from costlab.arch import encoder_block, registry
+from costlab.arch import encoder_block, encoder_decoder, parallel_block, registry
 
 
 def _same_layer(theirs: nn.Module, ours: nn.Module) -> None:
@@ -62,6 +66,85 @@ def test_bert_blocks() -> None:
         _same_layer(layer.output.LayerNorm, block.norm_feed_forward.norm)
     x, y = _two(3, 7, 12)
     _same(module(x), theirs(y).last_hidden_state, [[x], [y]])
+
+
+def _copy_attention(theirs: nn.Module, ours: nn.Module) -> None:
+    for name, part in (("q_proj", "q"), ("k_proj", "k"), ("v_proj", "v"), ("out_proj", "o")):
+        _same_layer(getattr(theirs, name), getattr(ours, part))
+
+
+def test_bart_blocks() -> None:
+    config = encoder_decoder.Config(d=12, h=3, f=20, L=2, eps=1e-5)
+    module = _shaken(encoder_decoder.EncoderDecoder(config))
+    theirs: Any = BartModel(
+        BartConfig(
+            d_model=12, encoder_layers=2, decoder_layers=2, encoder_attention_heads=3,
+            decoder_attention_heads=3, encoder_ffn_dim=20, decoder_ffn_dim=20, vocab_size=11,
+            max_position_embeddings=16, dropout=0.0, attention_dropout=0.0,
+            activation_dropout=0.0,
+        )
+    )  # fmt: skip
+    pairs = [(theirs.encoder.layers, module.encoder.blocks), (theirs.decoder.layers, module.blocks)]
+    for stack, (layers, blocks) in zip((theirs.encoder, theirs.decoder), pairs, strict=True):
+        nn.init.zeros_(stack.embed_positions.weight)
+        stack.layernorm_embedding = nn.Identity()
+        for layer, block in zip(layers, blocks, strict=True):
+            _copy_attention(layer.self_attn, block.attention)
+            _same_layer(layer.self_attn_layer_norm, block.norm_attention.norm)
+            _same_layer(layer.fc1, block.feed_forward.up)
+            _same_layer(layer.fc2, block.feed_forward.down)
+            _same_layer(layer.final_layer_norm, block.norm_feed_forward.norm)
+            if hasattr(block, "cross"):
+                _copy_attention(layer.encoder_attn, block.cross)
+                _same_layer(layer.encoder_attn_layer_norm, block.norm_cross.norm)
+    (x, y), (source, read) = _two(3, 7, 12), _two(3, 5, 12)
+    other = theirs(inputs_embeds=read, decoder_inputs_embeds=y).last_hidden_state
+    _same(module(x, source), other, [[x, source], [y, read]])
+
+
+def _interleaved(weight: Tensor, heads: int) -> Tensor:
+    """Rows of each head in the order in which their model pairs channels: 2 i with 2 i + 1."""
+    halves = weight.view(heads, 2, -1, weight.shape[-1])
+    return halves.transpose(1, 2).reshape(weight.shape)
+
+
+def test_parallel_blocks_as_coheres() -> None:
+    blocks = [_shaken(parallel_block.ParallelBlock(parallel_block.Config(12, 3, 4, 20)))] * 2
+    theirs: Any = CohereModel(
+        CohereConfig(
+            hidden_size=12, num_attention_heads=3, num_key_value_heads=1, intermediate_size=20,
+            num_hidden_layers=2, vocab_size=11, pad_token_id=0, bos_token_id=1, eos_token_id=2,
+            rope_parameters={"rope_type": "default", "rope_theta": 10000.0},
+        )
+    )  # fmt: skip
+    theirs.norm = nn.Identity()
+    for block, layer in zip(blocks, theirs.layers, strict=True):
+        _same_layer(layer.input_layernorm, block.norm)
+        with torch.no_grad():
+            layer.self_attn.q_proj.weight.copy_(_interleaved(block.attention.q.weight, 3))
+            layer.self_attn.k_proj.weight.copy_(_interleaved(block.attention.k.weight, 1))
+        _same_layer(layer.self_attn.v_proj, block.attention.v)
+        _same_layer(layer.self_attn.o_proj, block.attention.o)
+        for part in ("gate", "up", "down"):
+            _same_layer(getattr(layer.mlp, f"{part}_proj"), getattr(block.feed_forward, part))
+    x, y = _two(3, 7, 12)
+    _same(blocks[1](blocks[0](x)), theirs(inputs_embeds=y).last_hidden_state, [[x], [y]])
+
+
+def test_two_stacks_of_t5_small_and_its_head() -> None:
+    """36,624,662,528 FLOP for 512 tokens read and 128 written, as transformers' model."""
+    flop = 0
+    sizes = {"b": 1, "n": 128, "m": 512, "d": 512, "h": 8, "f": 2048, "L": 6}
+    for name, given in (
+        ("encoder_decoder", sizes),
+        ("output_head", {"n": 128, "d": 512, "V": 32128}),
+    ):
+        with torch.device("meta"):
+            module, inputs = registry.load(name).build(**{"b": 1, **given})
+        with FlopCounterMode(display=False) as counter, torch.no_grad():
+            module(*inputs)
+        flop += counter.get_total_flops()
+    assert flop == 36_624_662_528
 
 
 def test_bert_base_from_its_blocks() -> None:
