@@ -98,7 +98,10 @@ def _parallel(facts: Facts) -> Found:
 def _techniques(facts: Facts) -> Found:
     adapter = facts.formula("lora", "parameters")
     saved = facts.formula("activation_checkpointing", "saved_bytes", "train")
-    return Found("r" in adapter.symbols(), f"{adapter}; {saved}")
+    f, r, blocks = symbol("f"), symbol("r"), symbol("L")
+    # An adapter beside the frozen matrix; a block's input each, the first being the caller's.
+    so = adapter == d * f + r * (d + f) and saved == 4 * (blocks - 1) * symbol("b") * n * d
+    return Found(so, f"{adapter}; {saved}")
 
 
 @claim(37, _("retrieval and images add tokens; learning from feedback holds several models"))

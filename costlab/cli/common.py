@@ -17,7 +17,10 @@ from costlab.errors import InputError
 from costlab.i18n import _
 from costlab.symbols import is_assignment, parse_sizes, single
 
-MODES = ("forward", "train", "prefill", "decode", "optimizer")
+MODES = (
+    "forward", "train", "prefill", "decode", "optimizer", "optimizer-sgd", "optimizer-momentum",
+    "optimizer-adafactor", "optimizer-adam8",
+)  # fmt: skip
 DTYPES = ("float64", "float32", "bfloat16", "float16")
 BACKENDS = ("cpu", "cuda", "math")
 SCOPES = ("layer", "core")
@@ -88,10 +91,12 @@ def add_words(parser: Parser, metavar: str, help: str) -> None:
     parser.add_argument("words", nargs="*", metavar=metavar, help=help)
 
 
-def add_program(parser: Parser, *, dtype: bool = True, backend: bool = False) -> None:
+def add_program(
+    parser: Parser, *, dtype: bool = True, backend: bool = False, modes: Sequence[str] = MODES
+) -> None:
     """Add the options that say which program of a module is meant."""
     parser.add_argument(
-        "--mode", choices=MODES, default="forward", help=_("which run (default: forward)")
+        "--mode", choices=modes, default="forward", help=_("which run (default: forward)")
     )
     if dtype:
         parser.add_argument(

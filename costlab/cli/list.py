@@ -29,6 +29,7 @@ def add_parser(subparsers: Subparsers) -> None:
             "costlab list --table n=4k d=512",
             "costlab list --paper vaswani2017",
             "costlab list --kind model",
+            "costlab list --paper all",
         ],
     )
     add_words(parser, "NAME=VALUE", _("sizes for --table"))
@@ -40,7 +41,12 @@ def add_parser(subparsers: Subparsers) -> None:
         help=_("orders of FLOP, depth and path; FLOP, peak, steps, decode cost and state"),
     )
     parser.add_argument(
-        "--paper", metavar="KEY", help=_("a paper's table of complexities, derived: vaswani2017")
+        "--paper",
+        metavar="KEY",
+        help=_(
+            "papers' tables of complexities, derived: all, vaswani2017, wang2020, tay2020, "
+            "sun2023 or dao2024"
+        ),
     )
 
 

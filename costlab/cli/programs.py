@@ -55,7 +55,7 @@ def load_program(
         check_in_child(
             target,
             sizes,
-            mode="train" if mode == "optimizer" else mode,
+            mode="train" if mode.startswith("optimizer") else mode,
             options=options,
             dtype=dtype,
         )
@@ -109,7 +109,7 @@ def check_entry(
             advice=_("`costlab list` names the architectures"),
         )
     source = resolve(name)
-    source.factory("train" if mode == "optimizer" else mode)
+    source.factory("train" if mode.startswith("optimizer") else mode)
     source.check(sizes)
     source.check_options(options)
 

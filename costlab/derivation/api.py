@@ -25,7 +25,9 @@ def derive(
 
     Args:
         target: an architecture's name, ``FILE.py:FACTORY``, ``hf:FILE.json`` or a factory.
-        mode: "forward", "train", "prefill", "decode" or "optimizer" (one Adam step, apart).
+        mode: "forward", "train", "prefill", "decode" or a step of an optimizer, apart:
+            "optimizer" (Adam), "optimizer-sgd", "optimizer-momentum", "optimizer-adafactor",
+            "optimizer-adam8".
         dtype: "float32", "bfloat16", "float16" or "float64".
         backend: whose kernels: "cpu", "cuda" or "math" (attention unfused).
         sizes: sizes to keep at a number instead of a symbol.

@@ -9,7 +9,7 @@ from typing import Any
 from costlab.algebra import Func, simplest, symbol
 from costlab.derivation.classes import ClassFound
 from costlab.derivation.fitted import differences
-from costlab.derivation.optimizer import optimizer_step
+from costlab.derivation.optimizer import is_optimizer, optimizer_step
 from costlab.derivation.proof import Proof
 from costlab.derivation.relations import SizeReader
 from costlab.derivation.sizes import SizeModel
@@ -33,6 +33,7 @@ _HINTS = {
     "R": 4, "r": 8, "s": 16, "e": 8, "t": 2, "G": 4, "L": 4, "V": 32000,
 }  # fmt: skip
 _OTHER_HINT = 16
+_SHOWN = 3  # conditions that a reader is told of
 _LEAST = 2  # torch takes symbolic sizes to be at least this
 _BUILD_PLACE = re.compile(r"^\S+\.(cpp|h):\d+: ")
 
@@ -58,7 +59,9 @@ def attempt(tracer: SourceTracer, found: ClassFound, *, python_dispatcher: bool)
         arguments = _arguments(tracer, model, sizes.integers)
         made = tracer.source.factory(mode)(**arguments, **tracer.options)
         program = prepare(program_from(made, mode), mode, tracer.dtype)
-        return optimizer_step(program, tracer.backend) if tracer.mode == "optimizer" else program
+        if is_optimizer(tracer.mode):
+            return optimizer_step(program, tracer.backend, tracer.mode)
+        return program
 
     calls = [step.priced.call for step in found.derived.steps]
     try:
@@ -76,7 +79,7 @@ def attempt(tracer: SourceTracer, found: ClassFound, *, python_dispatcher: bool)
             within += [bound] if bound is not None else []
     asked = tuple(_asked(open_guards, reader, model))
     if asked:
-        return Proof(False, _("it holds only where {those}").format(those="; ".join(asked)), asked)
+        return Proof(False, _("it holds only where {those}").format(those=_few(asked)), asked)
     difference = next(differences(found.derived, trace), None)
     if difference is not None:
         return Proof(False, difference)
@@ -85,6 +88,13 @@ def attempt(tracer: SourceTracer, found: ClassFound, *, python_dispatcher: bool)
     said = _("what the mask keeps (flop_useful) is counted in runs, not proved") if masked else ""
     conditions = tuple(f"{name} >= {_LEAST}" for name in ones)
     return Proof(True, said, conditions, tuple(dict.fromkeys(within)))
+
+
+def _few(asked: Sequence[str]) -> str:
+    """The first conditions, and how many more there are."""
+    shown = "; ".join(asked[:_SHOWN])
+    more = len(asked) - _SHOWN
+    return _("{shown}; and {count} more").format(shown=shown, count=more) if more > 0 else shown
 
 
 def _bounds(found: ClassFound) -> dict[str, int]:

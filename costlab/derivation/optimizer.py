@@ -1,4 +1,4 @@
-"""One optimizer step as a program of its own: Adam as torch runs it by default.
+"""One optimizer step as a program of its own: Adam and others as torch runs them by default.
 
 Parameters, their gradients and the optimizer's state exist before the step; the state is what an
 earlier step made. The formulas hold for the parameters of the module, whatever computes them.
@@ -6,17 +6,39 @@ earlier step made. The formulas hold for the parameters of the module, whatever 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+
 import torch
 
 from costlab.errors import ModuleError
 from costlab.i18n import _
+from costlab.ops.adam8 import Adam8
 from costlab.sources.program import Program, tensors_of
 
+Make = Callable[[list[torch.nn.Parameter], bool], torch.optim.Optimizer]
 
-def optimizer_step(program: Program, backend: str) -> Program:
-    """The Adam step of ``program``'s parameters, with gradients as inputs and state as state.
+_MAKERS: Mapping[str, Make] = {
+    "optimizer": lambda trained, foreach: torch.optim.Adam(trained, foreach=foreach),
+    "optimizer-sgd": lambda trained, foreach: torch.optim.SGD(trained, 0.01, foreach=foreach),
+    "optimizer-momentum": lambda trained, foreach: torch.optim.SGD(
+        trained, 0.01, momentum=0.9, foreach=foreach
+    ),
+    "optimizer-adafactor": lambda trained, _foreach: torch.optim.Adafactor(trained, foreach=False),
+    "optimizer-adam8": lambda trained, _foreach: Adam8(trained),
+}
+"""By mode; "optimizer" is Adam."""
 
-    On CUDA torch updates all parameters by ``foreach`` kernels, on a CPU one after the other.
+
+def is_optimizer(mode: str) -> bool:
+    """Whether ``mode`` is a step of an optimizer."""
+    return mode in _MAKERS
+
+
+def optimizer_step(program: Program, backend: str, mode: str = "optimizer") -> Program:
+    """A step over ``program``'s parameters, with gradients as inputs and state as state.
+
+    On CUDA torch's Adam and SGD update all parameters by ``foreach`` kernels, on a CPU one after
+    the other, as Adafactor and 8-bit Adam do on both.
 
     Raises:
         ModuleError: if the module has no parameters that are trained.
@@ -30,12 +52,12 @@ def optimizer_step(program: Program, backend: str) -> Program:
         )
     for parameter in trained:
         parameter.grad = torch.randn_like(parameter)
-    adam = torch.optim.Adam(trained, foreach=backend == "cuda")
-    adam.step()
-    state = tuple(tensors_of(tuple(adam.state.values())))
+    optimizer = _MAKERS[mode](trained, backend == "cuda")
+    optimizer.step()
+    state = tuple(tensors_of(tuple(optimizer.state.values())))
     gradients = tuple(p.grad for p in trained if p.grad is not None)
 
     def step(*_: torch.Tensor) -> None:
-        adam.step()
+        optimizer.step()
 
     return Program(step, gradients, program.module, state)

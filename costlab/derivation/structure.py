@@ -36,6 +36,7 @@ RADII = (0.9, 0.99, 1.1)
 _SIZES = {
     "b": 1, "m": 6, "d": 8, "h": 2, "g": 1, "k": 4, "f": 8, "L": 1, "V": 16, "w": 4, "c": 4,
     "R": 2, "r": 2, "s": 4, "e": 4, "t": 2, "G": 2, "p": 4, "q": 4,
+    "u": 4,
 }  # fmt: skip
 _SHRINK = (1e-3, 5e-4)
 
@@ -71,15 +72,16 @@ def chain_of(name: str, sizes: Mapping[str, int], options: Mapping[str, bool]) -
     norms = []
     for factor in _SHRINK:
         x = inputs[0].clone().requires_grad_()
+        # The backward pass too: a checkpointed part runs again there.
         with _taken_apart():
             y = next(tensors_of(module(x, *inputs[1:])))
-        end = y[:, -1].sum()
-        nodes = _nodes(end.grad_fn)
-        if any(isinstance(node, torch.autograd.function.BackwardCFunction) for node in nodes):
-            return None
-        for node in nodes:
-            node.register_prehook(lambda given, by=factor: tuple(_scaled(g, by) for g in given))
-        (gradient,) = torch.autograd.grad(end, x)
+            end = y[:, -1].sum()
+            nodes = _nodes(end.grad_fn)
+            if any(isinstance(node, torch.autograd.function.BackwardCFunction) for node in nodes):
+                return None
+            for node in nodes:
+                node.register_prehook(lambda given, by=factor: tuple(_scaled(g, by) for g in given))
+            (gradient,) = torch.autograd.grad(end, x)
         norms.append(gradient.abs().sum(-1)[0])
     slopes = (norms[0] / norms[1]).log() / math.log(_SHRINK[0] / _SHRINK[1])
     counts = [round(float(slope)) for slope in slopes if not slope.isnan()]

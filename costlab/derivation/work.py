@@ -16,7 +16,7 @@ from costlab.derivation.classes import ClassFound, find_classes, size_models
 from costlab.derivation.engine import Tracer
 from costlab.derivation.masks import carry_masks
 from costlab.derivation.opaque import settle
-from costlab.derivation.optimizer import optimizer_step
+from costlab.derivation.optimizer import is_optimizer, optimizer_step
 from costlab.derivation.proof import Proof
 from costlab.derivation.proof import prove as proof_of
 from costlab.derivation.sizes import SizeModel
@@ -154,7 +154,7 @@ def record_of(
 
 def built_mode(mode: str) -> str:
     """The mode whose factory builds the program: an optimizer steps what was trained."""
-    return "train" if mode == "optimizer" else mode
+    return "train" if is_optimizer(mode) else mode
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +182,8 @@ class SourceTracer:
         if self.stack is not None and raw.module is not None:
             keep_layers(raw.module, self.stack.path, full[LAYERS])
         program = prepare(raw, built_mode(self.mode), self.dtype)
-        if self.mode == "optimizer":
-            program = optimizer_step(program, self.backend)
+        if is_optimizer(self.mode):
+            program = optimizer_step(program, self.backend, self.mode)
         found = trace(program, self.mode, sizes, locate=self.source.file is not None)
         carry_masks(found.ops)
         settle(found)

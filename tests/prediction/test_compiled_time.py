@@ -34,7 +34,6 @@ def _machines() -> list[Machine]:
     cold = replace(
         calibrated,
         cold_share=0.7,
-        fault_s_per_byte=3e-10,
         program_factor=1.2,
         warming_s=1e-4,
         launch_s=_LAUNCHES,
