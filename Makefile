@@ -10,6 +10,9 @@ PYTHON ?= python3.11 python3.12 python3.13 python3 python
 SUITABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 RECENT := import sys; sys.exit(sys.version_info < (3, 11))
 
+# The tests start many processes: without bytecode on disk each would compile the sources anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: help run app test lint format verify bench accuracy exponents measuring kills validate gui \
         formulas clean
 
@@ -25,7 +28,7 @@ help:
 	@echo "make gui       the app: a scripted tour, a tick of a slider, the start"
 	@echo "make measuring what the measurements are worth: overhead, coverage, false alarms"
 	@echo "make kills     sweeps that are killed a hundred times, and what is lost"
-	@echo "make validate  predictions against published numbers"
+	@echo "make validate  predictions against published numbers and real distributed steps"
 	@echo "               (ARGS=... passes arguments, e.g. ARGS=--write for README.md)"
 	@echo "make formulas  derive the committed formulas again"
 	@echo "make clean     remove $(VENV) and caches"
@@ -37,7 +40,7 @@ app: $(VENV)/.installed-gui
 	@$(BIN)/costlab gui
 
 test: lint
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.installed-dev
 	$(BIN)/ruff check .
@@ -56,7 +59,9 @@ gui: $(VENV)/.installed-dev
 
 verify bench accuracy exponents measuring kills validate: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.$@ $(ARGS)
-	@if [ $@ = validate ]; then $(BIN)/python -m benchmarks.step_times $(filter --write,$(ARGS)); fi
+	@if [ $@ = validate ]; then \
+	  $(BIN)/python -m benchmarks.step_times $(filter --write,$(ARGS)) \
+	  && $(BIN)/python -m benchmarks.distributed_check $(filter --write,$(ARGS)); fi
 
 formulas: $(VENV)/.installed-dev
 	$(BIN)/python -m costlab.derivation.regenerate

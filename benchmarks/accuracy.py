@@ -84,22 +84,26 @@ def limit_of(derivation: Derivation) -> float:
     return max((a for key, a in _FUSED.items() if any(key in op for op in operators)), default=0.0)
 
 
-def outcomes(
+def planned_points(
     architecture: str, modes: Iterable[str], dtype: str, count: int, bounds: Bounds
-) -> Iterator[Outcome]:
+) -> list[Outcome]:
     """Every point of one architecture: modes, options, threads, ``count`` random sizes each."""
-    planned = [
+    return [
         _expected(derivation, sizes, threads)
         for derivation in derivations(architecture, modes, dtype)
         for sizes in draw_sizes(derivation, count, bounds, _seeded(derivation))
         for threads in THREADS
     ]
+
+
+def outcomes(planned: Sequence[Outcome]) -> Iterator[Outcome]:
+    """The points with what was measured, in one child process."""
     answers = measured_peaks(
         [outcome.point for outcome in planned], [outcome.predicted_bytes for outcome in planned]
     )
     for outcome, answer in zip(planned, answers, strict=True):
         if "peak_bytes" not in answer:
-            raise RuntimeError(f"{architecture} {outcome}: {answer['reason']}")
+            raise RuntimeError(f"{outcome.point.target} {outcome}: {answer['reason']}")
         yield replace(outcome, measured_bytes=answer["peak_bytes"], measured_in=answer["operator"])
 
 
@@ -212,7 +216,8 @@ def _memory(args: argparse.Namespace) -> int:
     found: list[Outcome] = []
     for name in args.architectures or registry.names():
         count = 2 if args.quick else args.sizes
-        chosen = list(outcomes(name, args.modes.split(","), args.dtype, count, Bounds()))
+        planned = planned_points(name, args.modes.split(","), args.dtype, count, Bounds())
+        chosen = list(outcomes(planned))
         found += chosen
         for row in rows(chosen):
             print("  ".join(row), flush=True)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from benchmarks import sparse_pairs
 from costlab.arch import registry
 
 Call = Callable[..., Tensor]
@@ -140,6 +141,13 @@ PAIRS: tuple[Pair, ...] = (
     Pair("rnn / nn.RNN", lambda: _recurrent("rnn"), "the same operator"),
     Pair("gru / nn.GRU", lambda: _recurrent("gru"), "the same operator"),
     Pair("lstm / nn.LSTM", lambda: _recurrent("lstm"), "the same operator"),
+    Pair("longformer / transformers LongformerSelfAttention", sparse_pairs.longformer_pair),
+    Pair("bigbird / transformers BigBirdBlockSparseAttention", sparse_pairs.bigbird_pair),
+    Pair("lsh_attention / transformers LSHSelfAttention, other hashes", sparse_pairs.reformer_pair),
+    Pair("mamba / transformers MambaMixer", sparse_pairs.mamba_pair),
+    Pair("mamba2 / transformers Mamba2Mixer", sparse_pairs.mamba2_pair),
+    Pair("linformer / linformer LinformerSelfAttention", sparse_pairs.linformer_pair),
+    Pair("performer / performer-pytorch SelfAttention", sparse_pairs.performer_pair),
 )
 
 
@@ -207,7 +215,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for pair in PAIRS:
         if args.only not in pair.name:
             continue
-        difference, *modes = run(pair, args.seconds)
+        try:
+            difference, *modes = run(pair, args.seconds)
+        except ModuleNotFoundError as error:
+            print(f"{pair.name}: not timed, {error.name} is not installed", flush=True)
+            continue
         texts = []
         for mode, timed in zip(("forward", "training"), modes, strict=True):
             missed += timed.low > 1 and not pair.why

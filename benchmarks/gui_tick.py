@@ -152,7 +152,7 @@ def measure(ticks: int, points: int) -> Shares:
     return shares
 
 
-def measured_points(session: Any, count: int) -> list[dict[str, Any]]:
+def measured_points(session: Any, count: int) -> tuple[dict[str, Any], ...]:
     """Points of the session's programs as a store holds them, along the x axis.
 
     They leave the dragged size out, so that they stay on the plots.
@@ -173,7 +173,7 @@ def measured_points(session: Any, count: int) -> list[dict[str, Any]]:
                 "peak_bytes": 1000 * n,
             }
         )
-    return found
+    return tuple(found)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -12,6 +12,7 @@ import argparse
 import json
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -88,7 +89,7 @@ class Tour:
 
     def calibrate(self) -> None:
         """Calibrate this machine from the Measure page and choose it."""
-        self.window.open_page("measure")
+        self.open("measure")
         self.hub.change("choose this machine", device="this")
         self.settle()
         self.page("measure").calibration.asked.emit("quick")
@@ -102,7 +103,7 @@ class Tour:
         from PySide6.QtCore import QPoint, Qt
         from PySide6.QtTest import QTest
 
-        self.window.open_page("curves")
+        self.open("curves")
         self.hub.change("three panels", metrics=("time", "memory", "flop"))
         self.settle(200)
         before = dict(self.hub.session.sizes)
@@ -134,7 +135,8 @@ class Tour:
         QTest.keyClick(edit, Qt.Key.Key_Return)
         self.settle()
         assert self.hub.session.sizes["n"] == 5120
-        shown = read_out(self.hub.session, self.hub.workspace)[0]
+        with self.watchdog.aside():
+            shown = read_out(self.hub.session, self.hub.workspace)[0]
         printed = self.command("predict", "full_attention", "n=5120", "d=512", "h=8", "b=1")
         assert shown["full_attention"].to_json() == printed["points"][0]
 
@@ -156,7 +158,7 @@ class Tour:
         from costlab_gui.pages.registry import titles
 
         for key in titles():
-            self.window.open_page(key)
+            self.open(key)
             self.settle(300)
             assert self.window.current_page.isVisible()
 
@@ -179,8 +181,9 @@ class Tour:
         points = self.hub.runs.points()
         assert len(points) == 6, points
         assert len(seen) > 2, f"points came all at once: {seen}"
-        self.window.open_page("curves")
+        self.open("curves")
         self.settle(200)
+        self.until(lambda: self.page("curves").is_read, "the curves")
         series = self.page("curves").figure().series
         assert sum(len(one.x) for one in series if one.kind == "measured") == 6
 
@@ -244,10 +247,11 @@ class Tour:
 
     def compare_b(self) -> None:
         """Keep the setting as B and change the mode: both are drawn."""
-        self.window.open_page("curves")
+        self.open("curves")
         self.hub.change("keep B", reference=self.hub.session.setting)
         self.hub.change("train", mode="train")
         self.settle(300)
+        self.until(lambda: self.page("curves").is_read, "the curves of training")
         series = self.page("curves").figure().series
         assert {one.faint for one in series} == {True, False}
         self.hub.change("drop B", reference=None, mode="forward")
@@ -271,10 +275,12 @@ class Tour:
         from PySide6.QtGui import QGuiApplication, QImage
 
         page = self.page("curves")
-        self.window.open_page("curves")
+        self.open("curves")
         self.settle(200)
+        self.until(lambda: page.is_read, "the curves")
         for suffix in ("png", "svg", "csv"):
             page.export_figure(self.folder / f"plot.{suffix}")
+        self.until(lambda: not self.hub.worker.busy, "the exports")
         assert QImage(str(self.folder / "plot.png")).width() > 600
         assert (self.folder / "plot.svg").read_text(encoding="utf-8").startswith("<svg")
         rows = (self.folder / "plot.csv").read_text(encoding="utf-8").splitlines()
@@ -286,9 +292,15 @@ class Tour:
         """Write the report of the session."""
         path = self.folder / "report.html"
         self.window.files.write_report(path)
+        self.until(lambda: not self.hub.worker.busy, "the report")
         text = path.read_text(encoding="utf-8")
         assert "<svg" in text
         assert "LSTM" in text or "lstm" in text
+
+    def open(self, key: str) -> None:
+        """Open a page and wait until it is seen."""
+        self.window.open_page(key)
+        self.until(lambda: self.window.pages.is_shown(key), f"the page {key}")
 
     def page(self, key: str) -> Any:
         return self.window.page(key)
@@ -314,7 +326,7 @@ class Tour:
 
     def small(self, *programs: str, d: int = 32) -> None:
         """Programs at sizes that take milliseconds, on the Measure page."""
-        self.window.open_page("measure")
+        self.open("measure")
         self.hub.change(
             "small", programs=programs, hidden=(), selected=programs[0],
             sizes={"b": 1, "d": d, "h": 4}, low=64, high=512, runs=("latest",),
@@ -325,7 +337,8 @@ class Tour:
         from costlab_gui.model.explore import panel
 
         session = self.hub.session
-        found = panel(session, self.hub.workspace, "flop").figure.series
+        with self.watchdog.aside():
+            found = panel(session, self.hub.workspace, "flop").figure.series
         return next((one.y for one in found if one.colour == session.colour(target)), ())
 
     def children(self) -> list[psutil.Process]:
@@ -334,17 +347,14 @@ class Tour:
     def no_orphans(self) -> None:
         self.until(lambda: not self.children(), "the end of all children")
 
-    @staticmethod
-    def command(*words: str) -> Any:
-        """What a command prints as JSON, in this process."""
-        import contextlib
-        import io
-
-        from costlab.cli.__main__ import main
-
-        with contextlib.redirect_stdout(io.StringIO()) as out:
-            assert main([*words, "--json"]) == 0
-        return json.loads(out.getvalue())
+    def command(self, *words: str) -> Any:
+        """What a command prints as JSON, run beside the app."""
+        line = [sys.executable, "-m", "costlab", *words, "--json"]
+        with subprocess.Popen(line, stdout=subprocess.PIPE, text=True) as process:
+            # It prints less than a pipe holds.
+            self.until(lambda: process.poll() is not None, f"costlab {' '.join(words)}")
+            assert process.returncode == 0 and process.stdout is not None
+            return json.loads(process.stdout.read())
 
     def pictures(self, folder: Path) -> None:
         """Every page in both themes, of the example on this machine."""
@@ -361,7 +371,7 @@ class Tour:
             use_theme(theme, self.hub)
             self.window.resize(*size)
             for key in titles():
-                self.window.open_page(key)
+                self.open(key)
                 self.settle(1500)
                 assert self.window.grab().save(str(folder / f"{key}-{theme}.png"))
 
@@ -389,11 +399,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
         app = QApplication(["costlab"])
         tour = Tour(Path(folder))
+        found: list[tuple[str, Any]] = []
         for name, step in tour.steps():
             if args.only and name not in args.only:
                 continue
-            begin = time.monotonic()
+            begin, before = time.monotonic(), len(tour.watchdog.stalls)
             step()
+            tour.settle()
+            found += [(name, stall) for stall in tour.watchdog.stalls[before:]]
             about = (step.__doc__ or "").strip()
             print(f"{time.monotonic() - begin:6.1f} s  {name}: {about}", flush=True)
         tour.watchdog.stop()
@@ -403,11 +416,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
         tour.hub.document.mark_saved()  # else closing asks
         tour.window.close()
         app.processEvents()
-    stalls = sorted(tour.watchdog.stalls, key=lambda stall: -stall.lasted_s)
-    print(f"calls that kept the window for 50 ms or more: {len(stalls)}")
-    for stall in stalls:
-        print(f"  {1000 * stall.lasted_s:6.0f} ms  {stall.place}")
-    return int(bool(stalls))
+    found.sort(key=lambda named: -named[1].lasted_s)
+    print(f"calls that kept the window for 50 ms or more: {len(found)}")
+    for name, stall in found:
+        lasted, worked = (f"{1000 * s:.0f} ms" for s in (stall.lasted_s, stall.worked_s))
+        print(f"  {lasted:>8}, {worked:>8} of work, {name}: {_short(stall.place)}")
+    return int(bool(found))
+
+
+def _short(place: str) -> str:
+    """A place in the code without the folders that lead to the packages."""
+    return place.rpartition("/gui/")[2].rpartition("/costlab/")[2]
 
 
 if __name__ == "__main__":

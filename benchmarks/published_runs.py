@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cache
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,8 +12,9 @@ import numpy as np
 
 from benchmarks.reference_rows import Row, may_fit, rows
 from costlab.hardware.catalogue import load_profile
+from costlab.planning.decoder import Stack, model
 from costlab.planning.parallel import Plan, Plans
-from costlab.planning.workload import Workload, transformer_workload
+from costlab.planning.workload import Workload, workload
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +41,8 @@ class Run:
         return may_fit(self.id)
 
 
-def runs() -> list[Run]:
+@cache
+def runs() -> tuple[Run, ...]:
     """Every run of the table whose sizes and division are stated."""
     found = []
     for row in rows("training_throughput"):
@@ -47,11 +50,35 @@ def runs() -> list[Run]:
             if row.id.startswith(prefix):
                 run = read(row, row.inputs)
                 found += [run] if run else []
-    return found
+    return tuple(found)
+
+
+def decoder(
+    name: str,
+    length: int,
+    *,
+    layers: int,
+    width: int,
+    heads: int,
+    vocabulary: int,
+    kv_heads: int = 0,
+    inner: int = 0,
+    gated: bool = False,
+    tied: bool = True,
+    positions: int = 0,
+    biases: bool = True,
+) -> Workload:
+    """A dense decoder by its sizes, for published runs that give no more than these."""
+    stack = Stack(
+        d=width, depth=layers, h=heads, g=kv_heads or heads, k=width // heads,
+        f=inner or 4 * width, V=vocabulary, activation="gate" if gated else "gelu",
+        norm="rms_norm" if gated else "layer_norm", bias=biases, tied=tied, positions=positions,
+    )  # fmt: skip
+    return workload(model(name, "decoder", stack), length)
 
 
 def _vtrain(row: Row, i: Mapping[str, Any]) -> Run:
-    work = transformer_workload(
+    work = decoder(
         f"{i['layers']} x {i['d_model']}", i["seq"], layers=i["layers"], width=i["d_model"],
         heads=i["heads"], vocabulary=51200, positions=i["seq"],
     )  # fmt: skip
@@ -69,7 +96,7 @@ def _vtrain(row: Row, i: Mapping[str, Any]) -> Run:
 # The tables print neither micro-batch nor interleaving. Assumed: no interleaving; micro-batch 1
 # with a pipeline and on H100, else the largest of 1, 2 and 4 that divides the batch.
 def _megatron(row: Row, i: Mapping[str, Any]) -> Run:
-    work = transformer_workload(
+    work = decoder(
         row.id.rsplit("-", 1)[1], i["seq"], layers=i["layers"], width=i["d_model"],
         heads=i["heads"], vocabulary=i["vocab"], positions=i["seq"],
     )  # fmt: skip
@@ -95,7 +122,7 @@ def _korthikanti(row: Row, i: Mapping[str, Any]) -> Run | None:
     kind = row.id.split("-")[2]
     if kind not in ("full", "present"):
         return None
-    work = transformer_workload(
+    work = decoder(
         i["model"], i["seq"], layers=i["layers"], width=i["d_model"], heads=i["heads"],
         vocabulary=i["vocab"], positions=i["seq"],
     )  # fmt: skip
@@ -116,7 +143,7 @@ _DEVICES = {"a100_40gb": "A100-40G-SXM", "a100_80gb": "A100-80G-SXM", "h100_80gb
 
 def _mpt(row: Row, i: Mapping[str, Any]) -> Run:
     size = i["model"].removeprefix("mpt-")
-    work = transformer_workload(
+    work = decoder(
         i["model"], i["seq"], layers=i["layers"], width=i["d_model"], heads=_MPT_HEADS[size],
         vocabulary=50432, positions=i["seq"], biases=False,
     )  # fmt: skip
@@ -138,7 +165,7 @@ _SIMUMAX = {
 def _simumax(row: Row, i: Mapping[str, Any]) -> Run | None:
     if i["model"] not in _SIMUMAX:
         return None
-    work = transformer_workload(
+    work = decoder(
         i["model"], i["seq"], layers=i["layers"], vocabulary=128256, gated=True, tied=False,
         biases=False, **_SIMUMAX[i["model"]],
     )  # fmt: skip
@@ -151,7 +178,7 @@ def _simumax(row: Row, i: Mapping[str, Any]) -> Run | None:
 
 
 def _kwai(row: Row, i: Mapping[str, Any]) -> Run:
-    work = transformer_workload(
+    work = decoder(
         i["model"], i["seq"], layers=i["layers"], width=i["d_model"], heads=i["heads"],
         kv_heads=i["kv_heads"], inner=i["d_ff"], gated=True, tied=False, biases=False,
         vocabulary=i["vocab"],
@@ -199,7 +226,7 @@ def columns(chosen: Sequence[Run]) -> Columns:
         return np.array(values, dtype=float)
 
     names = [f.name for f in fields(Workload) if f.name not in
-             ("name", "saved_bytes", "whole_saved_bytes")]  # fmt: skip
+             ("name", "saved_bytes", "whole_saved_bytes", "copied_saved_bytes")]  # fmt: skip
     work = SimpleNamespace(**{n: numbers([getattr(r.work, n) for r in chosen]) for n in names})
     rate = numbers([profile.matrix["bfloat16"].value for profile in profiles])
     bandwidth = numbers([profile.bandwidth.value for profile in profiles])

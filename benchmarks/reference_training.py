@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from benchmarks.reference_rows import Row
 from costlab.planning.decoder import Stack, model
-from costlab.planning.memory import first_stage, layer_saved, model_states
+from costlab.planning.memory import layer_saved, model_states, rank_memory
 from costlab.planning.model import ModelConfig, Part
+from costlab.planning.parallel import Plan
 from costlab.planning.precision import named, precision
 
 _GIB = 2**30
+_MANY = 2**10  # micro-batches, as many as a pipeline takes
 _STAGES = {"os": 1, "os+g": 2, "os+g+p": 3}
 
 
@@ -17,6 +19,7 @@ def megatron(width: int, heads: int, layers: int) -> ModelConfig:
     stack = Stack(
         d=width, depth=layers, h=heads, g=heads, k=width // heads, f=4 * width, V=0,
         activation="gelu", norm="layer_norm", bias=True, fused=False, dropout=True,
+        final_norm=False,
     )  # fmt: skip
     return model("megatron", "gpt2", stack)
 
@@ -25,10 +28,14 @@ def training_memory(row: Row) -> float | None:
     """The planner's answer to a row; None where it is something else."""
     i = row.inputs
     if row.id.startswith("korth-fig1"):
-        found = first_stage(
-            megatron(i["d_model"], i["heads"], i["layers"]), precision("mixed-fp32-grads"),
-            i["microbatch"], i["seq"], tp=i["tp"], pp=i["pp"], interleave=i["interleave"],
-            sequence="seqsel" in row.id, recompute="selective" if "seqsel" in row.id else "none",
+        less = int("seqsel" in row.id)
+        plan = Plan(
+            tp=i["tp"], pp=i["pp"], interleave=i["interleave"], micro=i["microbatch"],
+            accumulation=_MANY, sequence=less, recompute=less,
+        )  # fmt: skip
+        found = rank_memory(
+            megatron(i["d_model"], i["heads"], i["layers"]), plan, i["seq"],
+            precision("mixed-fp32-grads"),
         )  # fmt: skip
         return float(found.states if "state" in row.id else found.activations) / _GIB
     if row.id.startswith("korth-fig7"):

@@ -152,6 +152,19 @@ def parse_rate(text: str) -> float:
     return float(parse_bytes(number.removesuffix("/s")))
 
 
+def parse_frequency(text: str) -> float:
+    """Events per second: "50/s", "3/min", "2.5" or "1k/s".
+
+    Raises:
+        ValueError: if ``text`` is not a positive number of them.
+    """
+    number, slash, unit = text.strip().partition("/")
+    seconds = {"": 1, "s": 1, "min": 60, "h": 3600}
+    if unit.strip() not in seconds or (slash and not unit.strip()):
+        raise ValueError(f"{text!r} is no rate such as 50/s")
+    return float(_parse(number, _COUNTS)) / seconds[unit.strip()]
+
+
 _COUNTS: Mapping[str, Fraction] = {"": Fraction(1)} | {
     name: Fraction(10**power) for name, power in (("k", 3), ("M", 6), ("B", 9), ("G", 9), ("T", 12))
 }

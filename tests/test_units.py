@@ -95,3 +95,16 @@ def test_ratio_and_percent() -> None:
     assert units.format_ratio(1.236) == "1.24x"
     assert units.format_percent(0.125) == "12.5 %"
     assert units.format_percent(None) == "n/a"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"), [("50/s", 50), ("3/min", 0.05), ("2.5", 2.5), ("1k/s", 1000)]
+)
+def test_parse_frequency(text: str, expected: float) -> None:
+    assert units.parse_frequency(text) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("text", ["", "50/", "50/d", "0/s", "-1/s", "s/50", "fast"])
+def test_no_frequency(text: str) -> None:
+    with pytest.raises(ValueError, match=r"rate|unit|positive|literal"):
+        units.parse_frequency(text)

@@ -205,6 +205,9 @@ class Expr:
                     base = sizes[atom]
                 else:
                     base = _NUMERIC[atom.name](*(a.evaluate(sizes) for a in atom.args))
+                if power == 1:
+                    value = value * base
+                    continue
                 if power < 0 and isinstance(base, int):
                     base = Fraction(base)
                 value = value * base**power

@@ -15,7 +15,7 @@ core because the fused operator computes them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -62,8 +62,13 @@ class FusedGRU(nn.Module):
 
 def naive(module: FusedGRU, x: Tensor) -> Tensor:
     """Step through the recurrence as it is written."""
-    w_input, w_hidden, bias_input, bias_hidden = module.core.all_weights[0]
-    hidden = x.new_zeros(x.shape[0], module.core.hidden_size)
+    return naive_layer(module.core.all_weights[0], x)
+
+
+def naive_layer(weights: Sequence[Tensor], x: Tensor) -> Tensor:
+    """One layer in one direction, its weights and biases as ``nn.GRU`` orders them."""
+    w_input, w_hidden, bias_input, bias_hidden = weights
+    hidden = x.new_zeros(x.shape[0], w_hidden.shape[1])
     outputs = []
     for t in range(x.shape[1]):
         from_input = F.linear(x[:, t], w_input, bias_input).chunk(3, dim=-1)

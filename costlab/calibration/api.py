@@ -107,40 +107,31 @@ def calibrate(
 
 @dataclass(slots=True)
 class _Heard:
-    """What the worker has said so far; with each time whether it had the core to itself."""
+    """What the worker has said so far."""
 
     ops: dict[int, tuple[PricedOp, ...]] = field(default_factory=dict)
     peak_bytes: dict[int, int] = field(default_factory=dict)
-    times_s: dict[int, list[tuple[float, bool]]] = field(default_factory=dict)
+    times_s: dict[int, list[float]] = field(default_factory=dict)
     skipped: dict[int, str] = field(default_factory=dict)
     overheads: list[Overheads] = field(default_factory=list)
     widths: list[list[list[float]]] = field(default_factory=list)
     torch: str = ""
 
 
-def _counted(times_s: Sequence[tuple[float, bool]]) -> tuple[float, ...]:
-    """The times of rounds that had the core to themselves; all where none had."""
-    alone = tuple(time_s for time_s, is_alone in times_s if is_alone)
-    return alone or tuple(time_s for time_s, _is_alone in times_s)
-
-
 def _fitted(record: CalibrationRecord, suite: Sequence[Case], heard: _Heard) -> CalibrationRecord:
     """``record`` with the rates, costs and residuals that follow from what was timed."""
     timed = [
-        TimedCase(
-            case, heard.ops[index], _counted(heard.times_s[index]), heard.peak_bytes.get(index)
-        )
+        TimedCase(case, heard.ops[index], tuple(heard.times_s[index]), heard.peak_bytes.get(index))
         for index, case in enumerate(suite)
         if index in heard.times_s
     ]
-    overheads = Overheads.median(heard.overheads)
+    overheads = Overheads.quickest(heard.overheads)
     shaped, bandwidth = tables(timed, overheads.bare_s, overheads.bare_backward_s)
     record = replace(
         record,
         shaped=shaped,
         bandwidth=bandwidth,
         step_s=overheads.step_s,
-        fault_s_per_byte=overheads.fault_s_per_byte,
         ragged=ragged_tables(heard.widths, overheads.bare_s) if heard.widths else {},
     )
     # What is work is no launch, and how long work takes depends on the state of programs.
@@ -224,7 +215,7 @@ def _take(heard: _Heard, message: Mapping[str, Any]) -> None:
         heard.skipped[index] = message["reason"]
         heard.times_s.pop(index, None)
         return
-    heard.times_s.setdefault(index, []).append((message["time_s"], message["alone"]))
+    heard.times_s.setdefault(index, []).append(message["time_s"])
     if "ops" in message:
         heard.ops[index] = tuple(PricedOp.from_json(op) for op in message["ops"])
     if "peak_bytes" in message:

@@ -10,7 +10,7 @@ from torch import Tensor
 from costlab.calibration.pricing import PricedOp, price_records
 from costlab.calibration.programs import PROGRAMS, SmallProgram
 from costlab.calibration.timings import Overheads, TinyProgram
-from costlab.measurement.shared_core import Core
+from costlab.measurement.shared_core import Core, undisturbed_s
 from costlab.measurement.timing import Stopwatch, TimingPlan, time_process
 from costlab.trace.tracker import Tracker
 
@@ -23,8 +23,6 @@ _PROGRAMS = (
     ("rnn", "fused_", (1, 24, 8, 1)),
 )  # fmt: skip
 _CHAIN = 64
-# Beyond glibc's limit, so that every use is of memory fresh from the system.
-_FRESH_BYTES = 48 * 2**20
 
 
 def measure_overheads(
@@ -47,7 +45,7 @@ def measure_overheads(
     )
 
     def time_of(action: Callable[[], object], between: Callable[[], None] | None = None) -> float:
-        return time_process(action, plan, stopwatch, between, core=core).median_s
+        return undisturbed_s(time_process(action, plan, stopwatch, between, core=core))
 
     programs: list[TinyProgram] = []
     for name, style, shape in _PROGRAMS:
@@ -69,7 +67,6 @@ def measure_overheads(
         bare_backward_s=time_of(
             lambda: torch.autograd.grad(output, gradient_of, upstream, retain_graph=True)
         ),
-        fault_s_per_byte=_fault_s_per_byte(time_of) if device.type == "cpu" else 0.0,
     )
 
 
@@ -113,13 +110,6 @@ def _priced(program: SmallProgram) -> dict[str, tuple[PricedOp, ...]]:
     return {
         phase: tuple(op for op in ops if op.phase == phase) for phase in ("forward", "backward")
     }
-
-
-def _fault_s_per_byte(time_of: Callable[..., float]) -> float:
-    kept = torch.empty(_FRESH_BYTES, dtype=torch.uint8)
-    warm_s = time_of(lambda: kept.fill_(1))
-    fresh_s = time_of(lambda: torch.empty(_FRESH_BYTES, dtype=torch.uint8).fill_(1))
-    return max(fresh_s - warm_s, 0.0) / _FRESH_BYTES
 
 
 def _alone(x: Tensor) -> None:

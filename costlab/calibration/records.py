@@ -5,13 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from costlab.devices import Environment, fingerprint
 from costlab.errors import InputError
 from costlab.hardware.calibration_record import CalibrationRecord
 from costlab.i18n import _
 from costlab.store import home
 from costlab.store.files import write_whole
+
+if TYPE_CHECKING:
+    from costlab.devices import Environment
 
 
 def folder() -> Path:
@@ -50,17 +53,18 @@ def load_latest(
         dtype: dtype it was measured with.
         stale: also accept one from another environment (see :func:`staleness`).
     """
-    here = fingerprint()
     for record in records():
         if (record.device, record.threads, record.dtype) != (device, threads, dtype):
             continue
-        if stale or not staleness(record, here):
+        if stale or not staleness(record):
             return record
     return None
 
 
 def staleness(record: CalibrationRecord, here: Environment | None = None) -> tuple[str, ...]:
     """What has changed since ``record`` was made, in words; empty if it holds."""
+    from costlab.devices import fingerprint  # reads the machine: only where there is a record
+
     here = here or fingerprint()
     then = record.environment
     if then.id == here.id:

@@ -8,7 +8,6 @@ from typing import Any
 
 from costlab.calibration.pricing import PricedOp
 from costlab.calibration.suite import Case
-from costlab.measurement.statistics import median
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +21,8 @@ class TimedCase:
 
     @property
     def time_s(self) -> float:
-        """The median round: programs run in the same machine, with what else goes on there."""
-        return median(self.times_s)
+        """The quickest round: what disturbs one, above all a neighbour on the core, adds time."""
+        return min(self.times_s)
 
     @property
     def spread(self) -> float:
@@ -60,14 +59,13 @@ class Overheads:
     ``programs`` hold the cost per launch, Python and module calls included, as a real pass has
     them. ``bare_s`` is one operator called alone, ``bare_backward_s`` one start of the autograd
     engine; both are taken off timings of single kernels. ``step_s`` is what a call costs more
-    when it waits for the one before, ``fault_s_per_byte`` the first use of fresh memory.
+    when it waits for the one before.
     """
 
     programs: tuple[TinyProgram, ...]
     step_s: float
     bare_s: float
     bare_backward_s: float
-    fault_s_per_byte: float
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> Overheads:
@@ -75,20 +73,19 @@ class Overheads:
         return cls(**{**data, "programs": programs})
 
     @classmethod
-    def median(cls, rounds: Sequence[Overheads]) -> Overheads:
-        """The median of every timing over ``rounds`` of the same programs."""
+    def quickest(cls, rounds: Sequence[Overheads]) -> Overheads:
+        """The quickest of every timing over ``rounds`` of the same programs."""
 
-        def middle(name: str) -> float:
-            return median([getattr(one, name) for one in rounds])
+        def least(name: str) -> float:
+            return float(min(getattr(one, name) for one in rounds))
 
         programs = tuple(
-            replace(same[0], time_s=median([program.time_s for program in same]))
+            replace(same[0], time_s=min(program.time_s for program in same))
             for same in zip(*(one.programs for one in rounds), strict=True)
         )
         return cls(
             programs=programs,
-            step_s=middle("step_s"),
-            bare_s=middle("bare_s"),
-            bare_backward_s=middle("bare_backward_s"),
-            fault_s_per_byte=middle("fault_s_per_byte"),
+            step_s=least("step_s"),
+            bare_s=least("bare_s"),
+            bare_backward_s=least("bare_backward_s"),
         )

@@ -27,9 +27,10 @@ from costlab.calibration.suite import PASS, ROUNDS, Case
 from costlab.calibration.width_times import width_times
 from costlab.errors import CostLabError, DerivationError
 from costlab.measurement.backend import open_backend
+from costlab.measurement.kept_memory import keep_freed_memory
 from costlab.measurement.memory import allocator_peak
 from costlab.measurement.preload import preload
-from costlab.measurement.shared_core import Core, survey_s, tells, was_alone
+from costlab.measurement.shared_core import Core, survey_s, tells, undisturbed_s
 from costlab.measurement.timing import (
     Stopwatch,
     TimingPlan,
@@ -55,7 +56,8 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
     """
     start = time.monotonic()
     end = start + request["seconds"]
-    preload()
+    preload("train")
+    keep_freed_memory()
     torch.manual_seed(1)
     torch.set_num_threads(request["threads"])
     device = torch.device(request["device"])
@@ -116,7 +118,7 @@ def _time(
         if kernel.between is not None:
             kernel.between()
         timing = time_process(kernel.action, plan, stopwatch, kernel.between, core=core)
-    return {**message, "time_s": timing.median_s, "alone": core is None or was_alone(timing)}
+    return {**message, "time_s": undisturbed_s(timing)}
 
 
 def _peak_bytes(kernel: Kernel) -> int:

@@ -23,14 +23,17 @@ def _window(facts: Facts) -> Found:
 @claim(23, _("ring, random and global edges together grow as n"), "measured",
        "Zaheer et al. 2020, section 2")  # fmt: skip
 def _bigbird(facts: Facts) -> Found:
-    found = facts.structure("bigbird")
-    counts = {len(p.rows): edges(p.rows) for p in found.patterns}
-    n1, n2 = sorted(counts)[-2:]
-    per_token = [counts[at] / at for at in (n1, n2)]
-    shown = _("edges per token: {a:.3g} at n = {n1}, {z:.3g} at n = {n2}")
+    patterns = facts.structure("bigbird").patterns
+    at = patterns[-1].sizes
+    # Ring and random blocks of each head, and global tokens as queries and as keys.
+    most = 3 * at["c"] + at["h"] * at["r"] * at["c"] + 2 * at["G"]
+    per_token = [edges(p.rows) / len(p.rows) for p in patterns]
+    layers = paths(patterns[-1].rows).diameter
+    shown = _("{z:.3g} edges per token at n = {n}, at most {most} = 3c + hrc + 2G at every n; all "
+              "pairs are {layers} layers apart")  # fmt: skip
     return Found(
-        per_token[1] < 1.2 * per_token[0] and n2 > n1,
-        shown.format(a=per_token[0], n1=n1, z=per_token[1], n2=n2),
+        max(per_token) <= most < at["n"] and layers == 2,
+        shown.format(z=per_token[-1], n=at["n"], most=most, layers=layers),
     )
 
 

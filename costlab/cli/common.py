@@ -91,10 +91,12 @@ def add_words(parser: Parser, metavar: str, help: str) -> None:
     parser.add_argument("words", nargs="*", metavar=metavar, help=help)
 
 
-def add_program(parser: Parser, *, dtype: bool = True, backend: bool = False) -> None:
+def add_program(
+    parser: Parser, *, dtype: bool = True, backend: bool = False, modes: Sequence[str] = MODES
+) -> None:
     """Add the options that say which program of a module is meant."""
     parser.add_argument(
-        "--mode", choices=MODES, default="forward", help=_("which run (default: forward)")
+        "--mode", choices=modes, default="forward", help=_("which run (default: forward)")
     )
     if dtype:
         parser.add_argument(

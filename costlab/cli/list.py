@@ -12,6 +12,7 @@ from costlab.cli.common import split_words as split
 from costlab.cli.progress import progress_of
 from costlab.errors import InputError
 from costlab.i18n import _
+from costlab.units import format_count, format_value
 
 KINDS = ("architecture", "block", "position", "technique", "model")
 
@@ -27,6 +28,8 @@ def add_parser(subparsers: Subparsers) -> None:
             "costlab list",
             "costlab list --table n=4k d=512",
             "costlab list --paper vaswani2017",
+            "costlab list --paper all",
+            "costlab list --kind model",
         ],
     )
     add_words(parser, "NAME=VALUE", _("sizes for --table"))
@@ -38,7 +41,12 @@ def add_parser(subparsers: Subparsers) -> None:
         help=_("orders of FLOP, depth and path; FLOP, peak, steps, decode cost and state"),
     )
     parser.add_argument(
-        "--paper", metavar="KEY", help=_("a paper's table of complexities, derived: vaswani2017")
+        "--paper",
+        metavar="KEY",
+        help=_(
+            "papers' tables of complexities, derived: all, vaswani2017, wang2020, tay2020, "
+            "sun2023 or dao2024"
+        ),
     )
 
 
@@ -53,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
             given=" ".join(args.words),
             advice=_("costlab list --table n=4k d=512"),
         )
+    if args.kind == "model":
+        return _models(args)
     specs = [registry.spec(name) for name in registry.names()]
     families = sorted({spec.family for spec in specs})
     if args.family not in (None, *families):
@@ -89,3 +99,52 @@ def _plain(spec: ArchitectureSpec) -> dict[str, Any]:
     data = asdict(spec)
     data["claims"] = [asdict(claim) for claim in spec.claims]
     return data
+
+
+def _models(args: argparse.Namespace) -> int:
+    from costlab.planning import bundled
+    from costlab.planning.totals import active_parameters, model_parameters, state_bytes
+
+    models = [bundled.named(name) for name in bundled.names()]
+    families = sorted({model.family for model in models})
+    if args.family not in (None, *families):
+        raise InputError(_("unknown family"), given=args.family, allowed=", ".join(families))
+    chosen = [model for model in models if args.family in (None, model.family)]
+    if args.json:
+        data = [
+            {
+                "name": model.name,
+                "family": model.family,
+                "parameters": model_parameters(model),
+                "active_parameters": active_parameters(model),
+                "layers": model.depth,
+                "width": model.width,
+                "kv_kind": model.kv_kind,
+                "state_bytes_4k": int(state_bytes(model, 1, 4096, m=4096)),
+                "context": model.context or None,
+                "source": model.source,
+                "date": model.date,
+            }
+            for model in chosen
+        ]
+        print_json({"schema": "costlab.list/1", "models": data})
+        return 0
+    heads = (_("name"), _("family"), _("parameters"), _("active"), "L", "d", _("keeps"),
+             _("KV and state of 4096 tokens"), _("source"))  # fmt: skip
+    rows = [
+        (
+            model.name,
+            model.family,
+            format_count(model_parameters(model)),
+            format_count(active_parameters(model)),
+            str(model.depth),
+            str(model.width),
+            model.kv_kind,
+            format_value(int(state_bytes(model, 1, 4096, m=4096)), "B"),
+            model.source.partition(";")[0],
+        )
+        for model in chosen
+    ]
+    print(table(heads, rows, right="llrrrrlrl"))
+    print(_("sizes of GPT-4, Claude and Gemini are not published; nothing stands here for them"))
+    return 0

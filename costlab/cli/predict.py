@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from costlab.cli.common import (
+    MODES,
     Subparsers,
     add_command,
     add_program,
@@ -19,7 +20,10 @@ from costlab.cli.common import (
     split_words,
     table,
 )
+from costlab.cli.generate import GENERATE, add_writing, check_writing, run_generate
+from costlab.cli.prediction_text import interval_text, notes, sizes_text
 from costlab.cli.progress import progress_of
+from costlab.cli.stream import stream_lines, streams_of
 from costlab.errors import SizeError
 from costlab.i18n import _
 from costlab.symbols import expand
@@ -42,10 +46,13 @@ def add_parser(subparsers: Subparsers) -> None:
         examples=[
             "costlab predict full_attention n=4k d=512 --device L4",
             "costlab predict full_attention lstm n=256:8k:x2 d=512 --mode train",
+            "costlab predict gpt_block d=768 L=12 --mode generate --prompt 1k --new 256",
+            "costlab predict gqa_attention n=4k --mode decode --stream 50/s --device L4",
         ],
     )
     add_words(parser, "ARCH|FILE.py:FACTORY|NAME=VALUES", _("what to predict, and its sizes"))
-    add_program(parser)
+    add_program(parser, modes=(*MODES, GENERATE))
+    add_writing(parser)
     add_settings(parser)
     add_machine(parser)
 
@@ -65,13 +72,20 @@ def run(args: argparse.Namespace) -> int:
     """Predict every combination of the sizes."""
     from costlab.prediction.api import to_json
 
+    check_writing(args)
+    if args.mode == GENERATE:
+        return run_generate(args)
     programs, found = predict_words(args, args.words)
+    streams = streams_of(args, programs, found)
     if args.json:
-        print_json(to_json(found))
+        data = to_json(found)
+        for point, stream in zip(data["points"], streams, strict=False):
+            point["stream"] = stream.to_json()
+        print_json(data)
     elif len(found) > _MORE_THAN:
-        print(_table(found))
+        print("\n".join([_table(found), *stream_lines(streams, found)]))
     else:
-        print(_block(found[0], programs[0]))
+        print("\n".join([_block(found[0], programs[0]), *stream_lines(streams, found)]))
     return 0
 
 
@@ -119,26 +133,13 @@ def predict_words(
     return programs, found
 
 
-def _interval(prediction: Prediction) -> str:
-    low, high = prediction.time_interval_s
-    if low is None:
-        return _("unknown")
-    if high is None:
-        return _("at least {time}").format(time=format_value(low, "s"))
-    return f"{format_value(low, 's')} .. {format_value(high, 's')}"
-
-
-def _sizes(prediction: Prediction) -> str:
-    return " ".join(f"{name}={value}" for name, value in prediction.sizes.items())
-
-
 def _table(found: list[Prediction]) -> str:
     rows = [
         (
             p.architecture,
-            _sizes(p),
+            sizes_text(p),
             format_value(p.time_s, "s"),
-            _interval(p),
+            interval_text(p),
             p.limiter,
             format_value(p.peak_bytes, "B"),
             format_value(p.flop, "FLOP"),
@@ -151,7 +152,7 @@ def _table(found: list[Prediction]) -> str:
         _("bytes"),
     )  # fmt: skip
     text = table(headers, rows, right="llrllrrr")
-    return "\n".join([_heading(found[0]), "", text, "", *_notes(found)])
+    return "\n".join([_heading(found[0]), "", text, "", *notes(found)])
 
 
 def _heading(p: Prediction) -> str:
@@ -166,8 +167,8 @@ def _block(p: Prediction, program: Derivation) -> str:
         f"{name} {format_percent(share / total)}" for name, share in p.shares.items() if share
     )
     rows = [
-        (_("sizes"), _sizes(p)),
-        (_("time"), f"{format_value(p.time_s, 's')}  ({_interval(p)})"),
+        (_("sizes"), sizes_text(p)),
+        (_("time"), f"{format_value(p.time_s, 's')}  ({interval_text(p)})"),
         (_("limiter"), f"{p.limiter}  ({shares})"),
         (_("peak memory"), format_value(p.peak_bytes, "B")),
         (_("FLOP"), format_value(p.flop, "FLOP") + _useful(p, program)),
@@ -185,7 +186,7 @@ def _block(p: Prediction, program: Derivation) -> str:
             rows.append((_("doubling {name}").format(name=name), text))
     width = max(len(label) for label, _text in rows)
     lines = [f"  {label.ljust(width)}  {text}" for label, text in rows]
-    return "\n".join([f"{p.architecture}  {_heading(p)}", *lines, *_notes([p])])
+    return "\n".join([f"{p.architecture}  {_heading(p)}", *lines, *notes([p])])
 
 
 def _useful(p: Prediction, program: Derivation) -> str:
@@ -201,12 +202,3 @@ def _useful(p: Prediction, program: Derivation) -> str:
         matmul=format_value(round(matmul.evaluate(full)), "FLOP"),
         useful=format_value(p.flop_useful, "FLOP"),
     )
-
-
-def _notes(found: list[Prediction]) -> list[str]:
-    assumptions = dict.fromkeys(text for p in found for text in p.assumptions)
-    lines = [f"  - {text}" for text in assumptions]
-    gaps = dict.fromkeys(gap for p in found for gap in p.gaps)
-    if gaps:
-        lines.append(_("  - NOT COUNTED, no rule: {gaps}").format(gaps=", ".join(gaps)))
-    return [_("assumptions"), *lines]

@@ -64,17 +64,17 @@ def size_models(
     if "g" in symbols and "h" in symbols and ("g", "h") not in divides:
         divides.append(("g", "h"))
     blocks = [s for s in _BLOCK_SYMBOLS if s in symbols and "n" in symbols]
-    free = [s for s in blocks if (s, "n") not in divides]
+    whole = [s for s in blocks if not any((s, other) in divides for other in ("n", *blocks))]
     full = SizeModel(
         tuple(symbols), tuple(divides), below=tuple(below), fixed=fixed, multiples=multiples
     )
-    if not free or mode == "decode":
+    if not whole or mode == "decode":
         if mode != "decode" or not below:
             return (full,)
         # A context shorter than the window: the state still grows.
         partly = tuple((larger, smaller) for smaller, larger in below)
         return (full, replace(full, below=(), strictly_below=partly))
-    block = free[0]
+    block = whole[0]
     kept_below = tuple(pair for pair in below if pair != (block, "n"))
     even = replace(full, divides=(*divides, (block, "n")), below=kept_below)
     uneven = replace(full, counted=((block, "n"),), below=((block, "n"), *kept_below))
@@ -264,7 +264,9 @@ def _bounds_narrowed(
 def _one_block(tracer: Tracer, model: SizeModel, derived: Derived, backend: str) -> dict[str, int]:
     """``{"n": 2}`` where the formulas do not hold for one block of one position."""
     for block, whole in model.divides:
-        if whole == "n" and _differs_at_ones(tracer, model, derived, backend, [block, whole]):
+        inner = [factor for factor, multiple in model.divides if multiple == block]
+        names = [*inner, block, whole]
+        if whole == "n" and _differs_at_ones(tracer, model, derived, backend, names):
             return {whole: 2}
     return {}
 

@@ -18,8 +18,9 @@ from costlab.figures.frame import (
 from costlab.figures.labels import Entry, Placer, draw_legend, legend_height
 from costlab.figures.palette import DASH, SOLID, style
 from costlab.figures.pen import SMALL, Pen, Point, width_of
-from costlab.figures.scale import INTENSITY, Scale
+from costlab.figures.scale import Scale
 from costlab.figures.spec import LOG, MEASURED, Axis, Roof, RooflineSpec, RoofPoint
+from costlab.figures.ticks import INTENSITY
 from costlab.i18n import _
 from costlab.units import format_value
 

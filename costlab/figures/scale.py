@@ -1,18 +1,15 @@
-"""Positions and nice ticks on linear and logarithmic axes. Pure functions."""
+"""Positions on linear and logarithmic axes. Pure functions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from fractions import Fraction
 
 from costlab.figures.spec import LOG, Axis
-from costlab.units import format_value
+from costlab.figures.ticks import NARROW, ticks
 
-INTENSITY = "FLOP/B"
 _TICKS = 6
-_STEPS = {10: (1, 2, 5, 10), 1024: (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,15 +33,11 @@ class Scale:
         return self.low + position * (self.high - self.low)
 
     def ticks(self) -> list[tuple[float, str]]:
-        """Round values within the scale, and their labels."""
-        if self.axis.scale != LOG:
-            base = 1024 if self.axis.unit == "B" else 10
-            values = _linear_ticks(self.low, self.high, base)
-        elif self.axis.unit in ("", "B"):
-            values = _power_ticks(self.low, self.high, 2)
-        else:
-            values = _decimal_ticks(self.low, self.high)
-        return [(value, tick_label(value, self.axis.unit)) for value in values]
+        """Round values within the scale, and their labels: those of the app's plots."""
+        most = _TICKS + 2 if self.axis.scale == LOG else _TICKS
+        found = ticks(self.axis, self.low, self.high, most)
+        # Not every font of a reader's has the narrow space.
+        return [(tick.value, tick.label.replace(NARROW, " ")) for tick in found if tick.label]
 
 
 def scale_of(axis: Axis, values: Iterable[float], air: float = 0.05) -> Scale:
@@ -70,46 +63,3 @@ def scale_of(axis: Axis, values: Iterable[float], air: float = 0.05) -> Scale:
     low = min(low, 0.0)
     free = (high - low or abs(high) or 1.0) * air
     return Scale(axis, low - (free if low < 0 else 0.0), high + free)
-
-
-def tick_label(value: float, unit: str) -> str:
-    """Short text of a tick: "64k" (65 536), "2 MiB", "10 ms"; sizes are written as typed."""
-    whole = round(value)
-    if unit == INTENSITY:
-        return format_value(whole if value >= 1 else value, "")
-    if unit == "" and math.isclose(value, whole, rel_tol=1e-9):
-        for power, letter in ((2**30, "G"), (2**20, "M"), (2**10, "k")):
-            if whole and whole % power == 0:
-                return f"{format_value(whole // power, '')}{letter}"
-    number: float | int = whole if math.isclose(value, whole, rel_tol=1e-9) else value
-    return format_value(number, unit)
-
-
-def _linear_ticks(low: float, high: float, base: int = 10) -> list[float]:
-    rough = (high - low) / _TICKS
-    power = float(base) ** math.floor(math.log(rough, base))
-    step = next(power * m for m in _STEPS[base] if power * m >= rough * 0.999)
-    first = math.ceil(low / step - 1e-9)
-    count = math.floor(high / step + 1e-9) - first + 1
-    return [(first + i) * step for i in range(count)]
-
-
-def _power_ticks(low: float, high: float, base: int) -> list[float]:
-    """Powers of ``base``, every second or third where there are many."""
-    first = math.ceil(math.log(low, base) - 1e-9)
-    last = math.floor(math.log(high, base) + 1e-9)
-    if last - first < 1:
-        return _decimal_ticks(low, high)
-    stride = max(1, math.ceil((last - first + 1) / (_TICKS + 2)))
-    return [float(Fraction(base) ** p) for p in range(first, last + 1, stride)]
-
-
-def _decimal_ticks(low: float, high: float) -> list[float]:
-    """1, 2, 5 of each decade where there are few decades, else powers of ten."""
-    first, last = math.floor(math.log10(low)), math.ceil(math.log10(high))
-    decades = math.log10(high / low)
-    digits = (1, 2, 5) if decades < 2.5 else (1,)
-    stride = max(1, math.ceil(decades / (_TICKS + 1)))
-    values = [m * 10.0**p for p in range(first, last + 1, stride) for m in digits]
-    inside = [v for v in values if low * (1 - 1e-9) <= v <= high * (1 + 1e-9)]
-    return inside if len(inside) >= 2 else _linear_ticks(low, high)

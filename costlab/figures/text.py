@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 
-from costlab.figures.scale import Scale, scale_of, tick_label
+from costlab.figures.scale import Scale, scale_of
 from costlab.figures.spec import MEASURED, FigureSpec, Series
 
 _SIGNS = "ox+*#@%&"
@@ -69,8 +69,7 @@ def _draw_curve(canvas: list[list[str]], series: Series, x: Scale, y: Scale) -> 
 def _tick_line(scale: Scale, width: int) -> str:
     line = [" "] * (width + 8)
     taken = -1
-    for value, _label in scale.ticks():
-        label = tick_label(value, scale.axis.unit)
+    for value, label in scale.ticks():
         at = round(scale.position(value) * (width - 1))
         start = max(at - len(label) // 2, 0)
         if start > taken and start + len(label) <= len(line):

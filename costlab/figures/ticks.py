@@ -7,12 +7,15 @@ from dataclasses import dataclass
 
 from costlab.figures.spec import LOG, Axis
 
+INTENSITY = "FLOP/B"
+"""Unit of a roofline's x axis, which its label says: no tick repeats it."""
+
 _BINARY_UNITS = ("", "B")
 _COUNT_PREFIXES = ("", "k", "M", "G", "T", "P")
 _BYTE_PREFIXES = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 _SI_PREFIXES = {-4: "p", -3: "n", -2: "µ", -1: "m", 0: "", 1: "k", 2: "M", 3: "G", 4: "T", 5: "P",
                 6: "E", 7: "Z", 8: "Y"}  # fmt: skip
-_THIN = "\N{NARROW NO-BREAK SPACE}"
+NARROW = "\N{NARROW NO-BREAK SPACE}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +60,7 @@ def label(value: float, unit: str, step: float | None = None) -> str:
         step: distance to the next tick, which decides how many digits are needed; None: ``value``
             is a round number.
     """
-    if unit == "":
+    if unit in ("", INTENSITY):
         return _count(value, step)
     if value == 0:
         return f"0 {unit}"
@@ -85,7 +88,7 @@ def _count(value: float, step: float | None) -> str:
 
 def _grouped(whole: int) -> str:
     text = f"{whole:,}"
-    return text.replace(",", _THIN) if abs(whole) >= 10_000 else text.replace(",", "")
+    return text.replace(",", NARROW) if abs(whole) >= 10_000 else text.replace(",", "")
 
 
 def _digits(number: float, step: float | None) -> str:

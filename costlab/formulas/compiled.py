@@ -48,8 +48,12 @@ def compile_expr(
     return lambda *values: program(*values)[""]
 
 
-def compile_table(exprs: Sequence[Expr]) -> Callable[[Mapping[str, Any]], Array]:
+def compile_table(
+    exprs: Sequence[Expr],
+) -> Callable[[Mapping[str, Any]], tuple[Array, NDArray[np.bool_]]]:
     """Return a function from values of symbols, arrays among them, to a table [exprs, ...].
+
+    With the table come the rows that depend on one of the arrays.
 
     Raises (the function):
         AlgebraError: if a symbol has no value.
@@ -57,7 +61,7 @@ def compile_table(exprs: Sequence[Expr]) -> Callable[[Mapping[str, Any]], Array]
     names = sorted({name for expr in exprs for name in expr.symbols()})
     program = _Program({str(row): expr for row, expr in enumerate(exprs)}, names)
 
-    def table(values: Mapping[str, Any]) -> Array:
+    def table(values: Mapping[str, Any]) -> tuple[Array, NDArray[np.bool_]]:
         missing = [name for name in names if name not in values]
         if missing:
             raise AlgebraError(_("a size is missing"), given=", ".join(missing))
@@ -87,12 +91,15 @@ class _Program:
                 _("wrong number of sizes"), given=str(len(values)), allowed=", ".join(self.names)
             )
         if any(isinstance(value, (np.ndarray, np.generic, list, tuple)) for value in values):
-            return dict(zip(self.exprs, self.table(values), strict=True))
+            return dict(zip(self.exprs, self.table(values)[0], strict=True))
         sizes: dict[str, Number] = dict(zip(self.names, values, strict=True))
         return {key: expr.evaluate(sizes) for key, expr in self.exprs.items()}
 
-    def table(self, values: Sequence[Any]) -> Array:
-        """Values of all expressions, [expressions, ...], where an array is among ``values``."""
+    def table(self, values: Sequence[Any]) -> tuple[Array, NDArray[np.bool_]]:
+        """Values of all expressions, [expressions, ...], where an array is among ``values``.
+
+        The second is which of them depend on an array.
+        """
         arrays: dict[str, Array] = {}
         numbers: dict[str, Number] = {}
         shapes = []
@@ -106,11 +113,12 @@ class _Program:
                 numbers[name] = array.item()
             else:
                 arrays[name] = array
-        shape = np.broadcast_shapes(*shapes)
+        shape = shapes[0] if len(shapes) == 1 else np.broadcast_shapes(*shapes)
         varying = frozenset(arrays)
         if varying not in self.runs:
             self.runs[varying] = _Run(tuple(self.exprs.values()), varying)
-        return self.runs[varying](arrays, numbers, shape)
+        run = self.runs[varying]
+        return run(arrays, numbers, shape), run.varies
 
 
 class _Run:
@@ -118,22 +126,26 @@ class _Run:
 
     def __init__(self, exprs: Sequence[Expr], varying: frozenset[str]) -> None:
         self.tape = record(exprs, varying)
-        self.coefficients = _Numbers(self.tape.coefficients)
+        self.coefficients = CompiledNumbers(self.tape.coefficients)
         self.steps = [(s.function, s.first, s.second, s.target) for s in self.tape.steps]
         result, place, number = np.array(self.tape.weights, dtype=int).reshape(-1, 3).T
-        self.where, self.number = (result, place), number
-        self.shape = (len(exprs), len(self.tape.basis))
+        # Where there is no coefficient stands the 0 that follows them.
+        self.numbers = np.full((len(exprs), len(self.tape.basis)), len(self.tape.coefficients))
+        self.numbers[result, place] = number
         self.basis = np.array(self.tape.basis, dtype=int)
+        self.varies = np.zeros(len(exprs), dtype=bool)
+        # The last array is 1 everywhere.
+        self.varies[result[self.basis[place] != self.tape.rows - 1]] = True
 
     def __call__(
         self, arrays: Mapping[str, Array], numbers: Mapping[str, Number], shape: tuple[int, ...]
     ) -> Array:
         """Values of all expressions, [expressions, *shape]."""
         coefficients = self.coefficients(numbers)
-        weights = np.zeros(self.shape)
-        weights[self.where] = np.array(coefficients)[self.number]
+        weights = np.array([*coefficients, 0.0])[self.numbers]
         count = math.prod(shape)
-        inputs = [np.broadcast_to(arrays[name], shape).ravel() for name in self.tape.inputs]
+        own = [arrays[name] for name in self.tape.inputs]
+        inputs = [(a if a.shape == shape else np.broadcast_to(a, shape)).ravel() for a in own]
         results = np.empty((len(weights), count))
         # Chunks are small enough for the processor's cache.
         chunk = max(min(CHUNK, count), 1)
@@ -159,9 +171,9 @@ class _Run:
 
 def _combine(weights: Array, basis: Array) -> Array:
     """``weights @ basis``, where a weight of 0 also hides what is not finite."""
-    infinite = np.flatnonzero(~np.isfinite(basis).all(axis=1))
-    if not infinite.size:
+    if np.isfinite(basis).all():
         return weights @ basis
+    infinite = np.flatnonzero(~np.isfinite(basis).all(axis=1))
     hidden = basis.copy()
     hidden[infinite] = 0.0
     found = weights @ hidden
@@ -183,8 +195,12 @@ _SCALAR: Mapping[Callable[..., Any], Callable[..., Any]] = {
 }
 
 
-class _Numbers:
-    """Values of many expressions at one set of numbers, rounded to floats at the end."""
+class CompiledNumbers:
+    """Values of many expressions at one set of numbers, rounded to floats at the end.
+
+    Raises (when called):
+        KeyError: if a symbol has no value.
+    """
 
     def __init__(self, exprs: Sequence[Expr]) -> None:
         names = frozenset[str]().union(*(expr.symbols() for expr in exprs))

@@ -7,7 +7,7 @@ catalogued architecture; formulas of a user's module are never looked up here.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -199,6 +199,9 @@ class _Reader:
             found = self._known[text] = read(text)
         return found
 
+    def quantity(self, expr: str | None, core: str | None, reason: str) -> Quantity:
+        return Quantity(self._maybe(expr), self._maybe(core), reason)
+
     def _maybe(self, text: str | None) -> Expr | None:
         return None if text is None else self.expr(text)
 
@@ -208,10 +211,7 @@ class _Reader:
     def cost_class(self, document: Mapping[str, Any]) -> CostClass:
         return CostClass(
             domain=tuple(Condition(kind, left, right) for kind, left, right in document["domain"]),
-            cost={
-                name: Quantity(self._maybe(expr), self._maybe(core), reason)
-                for name, (expr, core, reason) in document["cost"].items()
-            },
+            cost=_Cost(document["cost"], self),
             groups=tuple(
                 Group(op, kind, phase, core, self.expr(flop), self.expr(nbytes), self.expr(calls),
                       self.expr(launches),
@@ -223,3 +223,29 @@ class _Reader:
             verified_at=tuple(document["verified_at"]),
             parts=tuple((m, op, self._sizes(row)) for m, op, row in document["parts"]),
         )  # fmt: skip
+
+
+class _Cost(Mapping[str, Quantity]):
+    """Formulas of a class, each parsed when it is first looked at.
+
+    They are most of a document, and of most classes none is ever wanted.
+    """
+
+    def __init__(self, texts: Mapping[str, tuple[str | None, str | None, str]], reader: _Reader):
+        self._texts, self._reader = texts, reader
+        self._known: dict[str, Quantity] = {}
+
+    def __getitem__(self, name: str) -> Quantity:
+        found = self._known.get(name)
+        if found is None:
+            found = self._known[name] = self._reader.quantity(*self._texts[name])
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._texts

@@ -7,6 +7,7 @@ The data come from the real modules (``costlab/derivation/structure.py``) and li
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -144,6 +145,14 @@ def paths(rows: Mask) -> Paths:
 def bridge(global_tokens: int, width: int) -> int:
     """Numbers that ``global_tokens`` of ``width`` can carry from layer to layer."""
     return global_tokens * width
+
+
+def agreement(angle: float, bits: int) -> float:
+    """Probability that one round of ``bits`` random signs joins two vectors ``angle`` apart.
+
+    A random plane through the origin separates them with probability angle/pi (Charikar 2002).
+    """
+    return float((1 - angle / math.pi) ** bits)
 
 
 def missed(agreement: float, rounds: int) -> float:

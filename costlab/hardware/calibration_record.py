@@ -12,13 +12,15 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from costlab.devices import Environment
 from costlab.errors import InputError
 from costlab.i18n import _
 
-SCHEMA = "costlab.calibrate/2"
+if TYPE_CHECKING:
+    from costlab.devices import Environment
+
+SCHEMA = "costlab.calibrate/3"
 KINDS = (
     "matmul", "attention", "elementwise", "softmax", "norm", "reduction", "copy", "gather",
     "sort", "fft", "convolution", "recurrent",
@@ -129,7 +131,6 @@ class CalibrationRecord:
         step_s: what a call costs more when it needs the result of the one before.
         residuals: errors on shapes that were held out.
         spread: relative spread of the timings behind the rates (median over all of them).
-        fault_s_per_byte: what the first use of memory fresh from the system costs.
         cold_share: share of its bytes that a call of a longer program does not find in the cache
             level where it finds them alone.
         program_factor: what the work of short calls takes in whole programs over what it takes
@@ -152,7 +153,6 @@ class CalibrationRecord:
     spread: float = 0.0
     duration_s: float = 0.0
     notes: tuple[str, ...] = field(default_factory=tuple)
-    fault_s_per_byte: float = 0.0
     cold_share: float = 0.0
     program_factor: float = 1.0
     warming_s: float = _LONG_S
@@ -182,6 +182,8 @@ class CalibrationRecord:
         Raises:
             InputError: if ``data`` has another schema.
         """
+        from costlab.devices import Environment  # reads the machine, which a profile needs not
+
         if data.get("schema") != SCHEMA:
             raise InputError(
                 _("this is not a calibration record"),

@@ -37,7 +37,6 @@ class Machine:
         spread: measured over predicted time, (low, high), by kind; "" is for all others.
         width: how many hands work at once: threads of a CPU, multiprocessors of a GPU.
         capacity_bytes: memory; None where unknown.
-        fault_s_per_byte: what the first use of memory fresh from the system costs.
         cold_share: share of its bytes that a call finds where the whole program's bytes lie.
         program_factor: what the work of a short call takes in a program, over what it takes alone.
         warming_s: how long a call is alone that pays half of that: the caches and predictors that
@@ -57,7 +56,6 @@ class Machine:
     spread: Mapping[str, Spread] = field(default_factory=dict)
     capacity_bytes: float | None = None
     assumptions: tuple[str, ...] = ()
-    fault_s_per_byte: float = 0.0
     cold_share: float = 0.0
     program_factor: float = 1.0
     warming_s: float = math.inf
@@ -83,7 +81,6 @@ class Machine:
             width=record.threads,
             spread=spread_from_residuals(record.residuals, record.spread),
             capacity_bytes=None if cuda else float(memory),
-            fault_s_per_byte=record.fault_s_per_byte,
             cold_share=record.cold_share,
             program_factor=record.program_factor,
             warming_s=record.warming_s,
@@ -91,6 +88,7 @@ class Machine:
                 _("rates measured on {date}, level {level}, {threads} thread(s)").format(
                     date=record.date[:10], level=record.level, threads=record.threads
                 ),
+                _("memory that is freed stays with the process, and the next call finds it"),
             ),
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,17 +38,20 @@ class BandwidthBank:
         return self._numbers[key]
 
     def at(self, numbers: Rows, size_bytes: Array) -> Array:
-        """B/s of the bandwidths called ``numbers`` at sizes [rows, points]."""
+        """B/s of the bandwidths called ``numbers`` at sizes [rows, points].
+
+        There is one point for all where no bandwidth depends on the size.
+        """
         if isinstance(self._rates, CalibratedRates):
             if self._lines is None:
                 self._lines = _Lines([key for key in self._numbers if isinstance(key, Curve)])
             return self._lines.at(numbers, size_bytes)
         calls = [key for key in self._numbers if not isinstance(key, Curve)]
-        found = np.empty(size_bytes.shape)
-        for row, number in enumerate(numbers):
-            op, kind = calls[number]
-            found[row] = self._rates.bytes_per_s(op, kind, size_bytes[row])
-        return found
+        found: list[Any] = [self._rates.bytes_per_s(*call, size_bytes) for call in calls]
+        if all(np.ndim(values) == 0 for values in found):
+            return np.array(found, dtype=np.float64)[numbers, None]
+        every = np.stack([np.broadcast_to(values, size_bytes.shape) for values in found])
+        return every[numbers, np.arange(len(numbers))]
 
 
 class _Lines:

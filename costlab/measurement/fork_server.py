@@ -143,6 +143,7 @@ def main() -> None:
     _send(protocol, {"kind": "ready"})
     for line in sys.stdin:
         request = json.loads(line)
+        preload(request.get("spec", {}).get("mode", ""))
         server = os.getpid()
         pid = os.fork()
         if pid == 0:

@@ -81,7 +81,8 @@ class ProcessTiming:
 
     ``probes_s`` holds for each hot sample what a fixed piece of work took beside it, the longer of
     before and after, and ``probe_quickest_s`` the quickest ever seen (see ``shared_core``); empty
-    and None on a GPU and with several threads.
+    and None on a GPU and with several threads. ``shared_shares`` is for long calls the share of
+    looks within each sample that found the core shared (see ``lookout``), else empty.
     """
 
     median_s: float
@@ -101,6 +102,7 @@ class ProcessTiming:
     host_s: float | None = None
     probes_s: tuple[float, ...] = ()
     probe_quickest_s: float | None = None
+    shared_shares: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,6 +232,6 @@ _RAW = ("processes", "passes", "energy_windows")
 
 def timing_from(data: Mapping[str, Any]) -> ProcessTiming:
     """Inverse of ``asdict`` of a :class:`ProcessTiming` after a way through JSON."""
-    names = ("samples_s", "cold_samples_s", "probes_s")
+    names = ("samples_s", "cold_samples_s", "probes_s", "shared_shares")
     lists = {name: tuple(data.get(name, ())) for name in names}
     return ProcessTiming(**{**data, **lists})

@@ -9,19 +9,33 @@ probe before and after a sample tells which samples had the core to themselves. 
 
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import combinations
+from operator import itemgetter
 
 from costlab.measurement.point import ProcessTiming
-from costlab.measurement.statistics import drift, median, relative_iqr
+from costlab.measurement.statistics import drift, median, quantile, relative_iqr
 
 ALONE = 1.35
 """A probe up to this many times as long as the quickest had the core to itself."""
 ENOUGH = 3
 """Samples taken alone that make a median."""
+
+MOSTLY_ALONE = 0.2
+"""A long call that shared up to this part of it counts as it is."""
+
+# One that shared more counts up to here, if it is known how much longer the shared part took.
+_MUCH = 0.8
+# A pair of samples tells it if their shares are so far apart; so many pairs do; no work takes
+# longer than twice and a little.
+_APART, _PAIRS, _MOST = 0.25, 6, 1.2
+_MOST_PAIRED = 60
 
 _STEPS = 400
 # The first turn finds caches and predictors as the sample left them.
@@ -35,10 +49,11 @@ Probe = Callable[[], float]
 
 def probe_s() -> float:
     """Seconds of the fixed work, about 10 us: the quickest of three turns."""
-    return min(_turn_s() for _ in range(_TURNS))
+    return min(turn_s() for _ in range(_TURNS))
 
 
-def _turn_s() -> float:
+def turn_s() -> float:
+    """Seconds of the fixed work, once."""
     start = time.perf_counter_ns()
     total = 0
     for step in range(_STEPS):
@@ -99,6 +114,13 @@ class Core:
         _move({min(found)[1]})
         return True
 
+    def share_with(self, thread: int | None) -> None:
+        """Stay where this thread is now, together with ``thread`` (its number in the system)."""
+        cpu = _current_cpu()
+        if cpu is not None and thread is not None:
+            _move({cpu})
+            _move({cpu}, thread)
+
     def leave(self) -> None:
         """Let the system choose again."""
         if len(self.cpus) > 1:
@@ -131,25 +153,65 @@ def _allowed() -> set[int]:
     return os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
 
 
-def _move(cpus: set[int]) -> None:
+def _current_cpu() -> int | None:
+    find = getattr(ctypes.CDLL(None), "sched_getcpu", None) if sys.platform == "linux" else None
+    return None if find is None else int(find())
+
+
+def _move(cpus: set[int], thread: int = 0) -> None:
     try:
-        os.sched_setaffinity(0, cpus)
+        os.sched_setaffinity(thread, cpus)
     except OSError:
         # Taken from this process meanwhile: it stays where it is.
         return
 
 
 def alone(timing: ProcessTiming, quickest_s: float) -> list[float]:
-    """The samples of a process that had the core to themselves."""
+    """The samples of a process that had the core to themselves.
+
+    Long calls never have it throughout; what they take without a neighbour follows from how much
+    of each was shared, see :func:`slow_down`.
+    """
+    if timing.shared_shares:
+        factor = slow_down(timing)
+        most = MOSTLY_ALONE if factor is None else _MUCH
+        pairs = zip(timing.samples_s, timing.shared_shares, strict=True)
+        return [time_s / (1 + (factor or 0.0) * share) for time_s, share in pairs if share <= most]
     limit_s = ALONE * quickest_s
     pairs = zip(timing.samples_s, timing.probes_s, strict=True)
     return [sample for sample, probe in pairs if probe <= limit_s]
+
+
+def slow_down(timing: ProcessTiming) -> float | None:
+    """By which part a call takes longer on a shared core, from its samples shared more and less.
+
+    The middle of what every two samples say of ``t = alone * (1 + factor * share)``; None where
+    too few pairs differ. Products take 0.3 longer, scalar code 1.
+    """
+    found = []
+    samples = list(zip(timing.samples_s, timing.shared_shares, strict=True))[:_MOST_PAIRED]
+    for (less_s, less), (more_s, more) in combinations(sorted(samples, key=itemgetter(1)), 2):
+        ratio = more_s / less_s
+        if more - less >= _APART:
+            # Without a solution the longer call was disturbed by something else besides.
+            rest = more - ratio * less
+            found.append(min(max((ratio - 1) / rest, 0.0), _MOST) if rest > 0 else _MOST)
+    return median(found) if len(found) >= _PAIRS else None
 
 
 def was_alone(timing: ProcessTiming) -> bool:
     """Whether a process took enough samples alone, as far as it knew."""
     quickest_s = timing.probe_quickest_s
     return quickest_s is not None and len(alone(timing, quickest_s)) >= ENOUGH
+
+
+def undisturbed_s(timing: ProcessTiming) -> float:
+    """Seconds of a call alone as well as one process tells: of samples that had no company enough
+    of which there are, or else of the quickest tenth of all, since a neighbour only adds time.
+    """
+    if not timing.probes_s or was_alone(timing):
+        return timing.median_s
+    return quantile(timing.samples_s, 0.1)
 
 
 def quickest_of(timings: Sequence[ProcessTiming]) -> float | None:

@@ -13,8 +13,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from costlab.measurement.kept_memory import Heap
+from costlab.measurement.lookout import Lookout
 from costlab.measurement.point import ProcessTiming
-from costlab.measurement.shared_core import Core, as_if_alone
+from costlab.measurement.shared_core import MOSTLY_ALONE, Core, as_if_alone
 from costlab.measurement.statistics import drift, halves_agree, median, relative_iqr
 
 # What reading the CPU's clock twice costs, where a caller has not measured its own stopwatch.
@@ -23,6 +25,8 @@ _MAX_CALLS_PER_SAMPLE = 100_000
 # Calls may turn out quicker than they were while warming up.
 _MARGIN = 2
 _COLD_SHARE = 0.5
+# Blocks of calls longer than this are looked at from within too.
+_LONG_S = 0.006
 
 
 class Stopwatch(Protocol):
@@ -94,6 +98,7 @@ def time_process(
         core: tells which samples had the core to themselves; those make the median.
     """
     one = _Sampler(action, stopwatch, between)
+    lookout: Lookout | None = None
     gc.collect()
     gc.disable()
     try:
@@ -101,11 +106,15 @@ def time_process(
         warmup, settled = _warm_up(one, first_call_s, plan, timer_s)
         calls = one.block(median(warmup[-3:]) if warmup else first_call_s, plan, timer_s)
         start_s, cpu_start_s = time.monotonic(), time.process_time()
-        samples, probes = _hot_samples(one, calls, plan, core)
+        if core is not None and core.cpus and warmup and median(warmup[-3:]) * calls > _LONG_S:
+            lookout = Lookout(core)
+        samples, probes, shares = _hot_samples(one, calls, plan, core, lookout)
         cpu_s, end_s = time.process_time() - cpu_start_s, time.monotonic()
         cold = _cold_samples(one, plan, make_cold)
     finally:
         gc.enable()
+        if lookout is not None:
+            lookout.close()
         if core is not None:
             core.leave()
     quickest_s = core.quickest_s if core is not None else None
@@ -126,6 +135,7 @@ def time_process(
         called_s=one.total_s,
         probes_s=tuple(probes),
         probe_quickest_s=quickest_s,
+        shared_shares=tuple(shares),
     )
     return as_if_alone(timing, quickest_s)
 
@@ -168,10 +178,19 @@ class _Sampler:
 def _warm_up(
     one: _Sampler, first_call_s: float, plan: TimingPlan, timer_s: float
 ) -> tuple[list[float], bool]:
-    """Blocks until the two halves of them agree, and whether they came to agree in time."""
+    """Calls until they find their memory, then blocks until the two halves of them agree.
+
+    Returns:
+        The blocks, and whether they came to agree in time.
+    """
     warmup: list[float] = []
     typical = first_call_s
     deadline = time.perf_counter() + plan.warmup_s
+    heap = Heap()
+    while time.perf_counter() < deadline:
+        typical = one.sample(1)
+        if heap.has_settled():
+            break
     while not (settled := halves_agree(warmup, plan.warmup_tolerance)):
         if time.perf_counter() >= deadline:
             break
@@ -181,18 +200,28 @@ def _warm_up(
 
 
 def _hot_samples(
-    one: _Sampler, calls: int, plan: TimingPlan, core: Core | None
-) -> tuple[list[float], list[float]]:
-    """Samples, and the longer of the probes before and after each; no probes without a core."""
+    one: _Sampler, calls: int, plan: TimingPlan, core: Core | None, lookout: Lookout | None
+) -> tuple[list[float], list[float], list[float]]:
+    """Samples, the longer of the probes before and after each, and how much of it was shared.
+
+    No probes without a core, no shares without a lookout, whose own time is taken off.
+    """
     samples: list[float] = []
     probes: list[float] = []
+    shares: list[float] = []
     before_s = core.probe() if core is not None else 0.0
     start = time.perf_counter()
     while True:
         if core is not None and core.seek(before_s):
             one.sample(1)  # fills the caches of the new core
             before_s = core.probe()
-        samples.append(one.sample(calls))
+        if lookout is None:
+            samples.append(one.sample(calls))
+        else:
+            with lookout.watch():
+                sample_s = one.sample(calls)
+            samples.append(max(sample_s - lookout.used_s / calls, 0.0))
+            shares.append(lookout.share)
         if core is not None:
             after_s = core.probe()
             probes.append(max(before_s, after_s))
@@ -200,9 +229,10 @@ def _hot_samples(
         elapsed = time.perf_counter() - start
         enough = len(samples) >= plan.min_samples and elapsed >= plan.min_time_s
         if enough and core is not None and elapsed < plan.min_time_s + plan.patience_s:
-            enough = sum(core.is_alone(probe_s) for probe_s in probes) >= plan.min_samples
+            free = shares or [0.0 if core.is_alone(probe_s) else 1.0 for probe_s in probes]
+            enough = sum(share <= MOSTLY_ALONE for share in free) >= plan.min_samples
         if enough or elapsed >= plan.max_time_s or len(samples) >= plan.max_samples:
-            return samples, probes
+            return samples, probes, shares
 
 
 def _cold_samples(

@@ -36,8 +36,8 @@ def window_attention(
         q, k, v: ``[b, h, n, k]``; n need not be a multiple of w.
         w: keys on each side of the query; causal: keys up to and with the query's own.
         causal: whether later keys are hidden.
-        shared: how many of the first keys every query sees as well, however far they are; their
-            copies, one per block, are the only ones made of the keys.
+        shared: how many of the first keys every query sees as well, however far they are (causal:
+            unless they come after it); their copies, one per block, are the only ones of the keys.
 
     Returns:
         ``[b, h, n, k]``.
@@ -48,7 +48,7 @@ def window_attention(
     keys, values = block_spans(k, w, 1, after), block_spans(v, w, 1, after)
     if shared:
         keys, values = _with_shared(keys, k, shared), _with_shared(values, v, shared)
-        mask = _with_shared_columns(mask, w, shared)
+        mask = _with_shared_columns(mask, w, shared, causal=causal)
     # Only with four dimensions, the mask's too, does the fused kernel run: batch and heads become
     # the first, blocks the second. Flattening after the padding keeps the spans views.
     mixed = F.scaled_dot_product_attention(
@@ -63,10 +63,14 @@ def _with_shared(spans: Tensor, x: Tensor, shared: int) -> Tensor:
     return torch.cat((spans, x[:, :, None, :shared].expand(-1, -1, count, -1, -1)), dim=-2)
 
 
-def _with_shared_columns(mask: Tensor, w: int, shared: int) -> Tensor:
+def _with_shared_columns(mask: Tensor, w: int, shared: int, *, causal: bool) -> Tensor:
     """The mask ``[blocks, w, span]`` with ``shared`` columns more, and each key seen only once."""
     count, _, span = mask.shape
     key = torch.arange(-w, span - w, device=mask.device)
     position = key + w * torch.arange(count, device=mask.device)[:, None]
     near = mask & (position >= shared)[:, None, :]
-    return torch.cat((near, near.new_ones(count, w, shared)), dim=-1)
+    far = near.new_ones(count, w, shared)
+    if causal:
+        query = torch.arange(count * w, device=mask.device).view(count, w, 1)
+        far = torch.arange(shared, device=mask.device) <= query
+    return torch.cat((near, far), dim=-1)

@@ -1,9 +1,9 @@
 """Runs a module on the CPU with CUDA's fused operators in place of the CPU's.
 
-Inside :class:`CudaStandins` attention and recurrent layers run as one operator forward and one
-backward in the namespace ``costlab``, with the results, outputs and saved tensors of torch's CUDA
-operators. Numbers are those of the CPU functions they replace; speed is not. Attention takes the
-kernel that torch chooses on CUDA by dtype and shape: flash for half precision without a mask,
+Inside :class:`CudaStandins` attention, recurrent layers and cells run as one operator forward and
+one backward in the namespace ``costlab``, with the results, outputs and saved tensors of torch's
+CUDA operators. Numbers are those of the CPU functions they replace; speed is not. Attention takes
+the kernel that torch chooses on CUDA by dtype and shape: flash for half precision without a mask,
 memory-efficient otherwise, unfused where neither works.
 """
 
@@ -18,17 +18,19 @@ from torch.overrides import TorchFunctionMode
 
 import costlab.ops.cuda_fakes as _fakes  # noqa: F401  (registers shapes for symbolic runs)
 from costlab.ops.cuda_attention import REAL_ATTENTION, attention
+from costlab.ops.cuda_cells import CELLS
 from costlab.ops.cuda_recurrent import RNN_MODES, recurrent_layer
 
-_REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {REAL_ATTENTION: attention} | {
-    real: recurrent_layer(name, real)
-    for name in RNN_MODES
-    for real in [getattr(torch._C._VariableFunctions, name)]
+_torch = torch._C._VariableFunctions
+_REPLACEMENTS: dict[Callable[..., Any], Callable[..., Any]] = {
+    REAL_ATTENTION: attention,
+    **{getattr(_torch, name): cell for name, cell in CELLS.items()},
+    **{real: recurrent_layer(name, real) for name in RNN_MODES for real in [getattr(_torch, name)]},
 }
 
 
 class CudaStandins(TorchFunctionMode):
-    """Within this context attention and recurrent layers run as CUDA's fused operators."""
+    """Within this context attention, recurrent layers and cells run as CUDA's fused operators."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return _REPLACEMENTS.get(func, func)(*args, **(kwargs or {}))

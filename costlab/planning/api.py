@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import tomllib
-from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
+from dataclasses import dataclass, replace
 from typing import Any
 
-from costlab.errors import UnknownNameError
+from costlab.errors import SizeError
 from costlab.hardware.catalogue import load_profile
 from costlab.i18n import _
+from costlab.planning.bundled import named
 from costlab.planning.cluster import Cluster, Rates, cluster
 from costlab.planning.jobs import Bill, bill
+from costlab.planning.model import ModelConfig
 from costlab.planning.parallel import Plan
+from costlab.planning.reasons import Loss, TooLarge, loss, too_large, why
 from costlab.planning.search import Found, Space, search
 from costlab.planning.software import Software, software
-from costlab.planning.workload import Workload, transformer_workload
+from costlab.planning.totals import active_parameters, model_parameters
+from costlab.planning.workload import workload
 
 SCHEMA = "costlab.plan/1"
 _SOFTWARE = {"A100": "megatron", "V100": "megatron", "B200": "megatron-b200"}
@@ -28,10 +29,12 @@ _TOKENS_A_STEP = 4e6  # of the largest published runs, GPT-3's among them
 class Training:
     """The best plans of a training job, the fastest first."""
 
+    model: ModelConfig
     tokens: float
     found: Found
     software: Software
     shown: tuple[int, ...]
+    capacity: float
 
     @property
     def best(self) -> Plan:
@@ -40,14 +43,27 @@ class Training:
 
     def assumptions(self) -> tuple[str, ...]:
         """What the figures rest on that was not given."""
-        soft = self.software
-        return (
-            *self.found.cluster.assumptions,
+        soft, model, work = self.software, self.model, self.found.work
+        found = [*self.found.cluster.assumptions, *model.notes]
+        if model.unused:
+            found.append(
+                _("fields of the config that could not be used: {names}").format(
+                    names=", ".join(model.unused)
+                )
+            )
+        if 0 < model.context < work.length:
+            found.append(_("the model was made for {n} tokens").format(n=model.context))
+        if work.sequential_steps:
+            found.append(
+                _("a pipeline passes on whole sequences; each step of a recurrent layer reads "
+                  "its weights from memory")
+            )  # fmt: skip
+        found.append(
             _("time as of {title}, constants fitted on {fitted}").format(
                 title=soft.title, fitted=soft.fitted
-            ),
-            soft.errors,
+            )
         )
+        return (*found, soft.errors)
 
     def bill(self, index: int) -> Bill:
         """Days, hours, cost and energy of a plan."""
@@ -73,57 +89,47 @@ class Training:
             "carbon_kg": cost.carbon_kg,
             "limiter": limiter,
             "limiter_share": share,
-            "time_s": {
-                name: float(getattr(found.time, name)[index])
-                for name in ("arithmetic", "recompute", "tensor", "expert", "pipeline", "bubble",
-                             "data", "optimizer")
-            },
+            "why": why(found, index),
+            "lost": None if index == self.shown[0] else self.loss(index).text(),
+            "time_s": found.time.causes(index),
             "memory_bytes": memory,
             "memory_total_bytes": sum(memory.values()),
         }  # fmt: skip
 
+    def loss(self, index: int) -> Loss:
+        """Why a plan lost to the best."""
+        return loss(self.found, index, self.shown[0])
+
+    def too_large(self) -> TooLarge | None:
+        """The plan that a little more memory would allow, where it would be faster."""
+        return too_large(self.found, self.capacity)
+
     def to_json(self) -> dict[str, Any]:
         """The answer as plain data with the schema."""
-        found = self.found
+        found, large = self.found, self.too_large()
         return {
             "schema": SCHEMA,
             "job": "train",
             "model": found.work.name,
-            "parameters": found.work.parameters,
+            "parameters": model_parameters(self.model),
+            "active_parameters": active_parameters(self.model),
             "length": found.work.length,
             "tokens": self.tokens,
             "device": found.cluster.profile.name,
             "gpus": found.cluster.devices,
-            "capacity_bytes": found.cluster.capacity_bytes,
+            "capacity_bytes": self.capacity,
             "software": self.software.name,
             "tried": len(found.plans),
             "fit": len(found.order),
             "plans": [self.row(index) for index in self.shown],
+            "faster_if_it_fit": large
+            and {"plan": found.plans[large.index].text()} | large.to_json(),
             "assumptions": list(self.assumptions()),
         }
 
 
-@cache
-def _decoders() -> dict[str, dict[str, Any]]:
-    path = files("costlab_profiles") / "planning" / "decoders.toml"
-    tables = tomllib.loads(path.read_text(encoding="utf-8"))
-    return {name: table for name, table in tables.items() if isinstance(table, dict)}
-
-
-def workload(model: str, length: int) -> Workload:
-    """The training work of a model by name at a sequence length.
-
-    Raises:
-        UnknownNameError: if the model is not known.
-    """
-    if model.lower() not in _decoders():
-        raise UnknownNameError(_("model"), model, _decoders())
-    sizes = _decoders()[model.lower()]
-    return transformer_workload(model.lower(), length, vocabulary=50257, positions=length, **sizes)
-
-
 def plan(
-    model: str,
+    model: str | ModelConfig,
     device: str,
     gpus: int,
     *,
@@ -141,7 +147,7 @@ def plan(
     """The best ways to train ``model`` on ``gpus`` devices.
 
     Args:
-        model: name of a model.
+        model: name of a bundled model, path of a Hugging Face config, or a model.
         device: name or path of a device profile.
         tokens: how many the training sees.
         length: sequence length n.
@@ -154,15 +160,25 @@ def plan(
     Raises:
         InputError: if a name is unknown, or no plan is valid or fits; says what binds.
     """
-    work = workload(model, length)
+    config = named(model) if isinstance(model, str) else model
+    if config.positions == "learned" and length > config.context:
+        raise SizeError(
+            _("the model has no positions for sequences of this length"),
+            given=f"length={length}",
+            allowed=_("up to {n} of {model}").format(n=config.context, model=config.name),
+        )
+    work = workload(config, length)
     machines: Cluster = cluster(
         load_profile(device), gpus, per_node=per_node, network_bytes_per_s=network_bytes_per_s,
         link_bytes_per_s=link_bytes_per_s, rates=rates,
     )  # fmt: skip
     soft = software(program or _SOFTWARE.get(machines.profile.name.split("-")[0], _ELSE))
     space = Space(batch or _usual_batch(gpus, length), context=soft.stored_scores == 0)
+    if work.sequential_steps:  # sequences that are read together share the weights of each step
+        space = replace(space, micro=space.batch)
     found = search(work, machines, soft, space, limit=memory_bytes)
-    return Training(tokens, found, soft, tuple(found.order[:show]))
+    shown = tuple(found.order[:show])
+    return Training(config, tokens, found, soft, shown, memory_bytes or machines.capacity_bytes)
 
 
 def _usual_batch(gpus: int, length: int) -> int:

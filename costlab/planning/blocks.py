@@ -37,8 +37,9 @@ def whole_linear(name: str, d: int, f: int, *, bias: bool = False, saves: bool =
 
 def norm(kind: str, name: str, d: int, *, rows: int = 1, saves: bool = True) -> Part:
     """A norm over d: "rms_norm", "layer_norm", or "layer_scale" (a LayerNorm without bias)."""
-    split = ("rows",) if rows > 1 else ()
-    return part(kind, name, d=d, rows=rows, split=split, saves=saves)
+    if rows > 1:  # of each head: divided with the heads, on all positions
+        return part(kind, name, d=d, rows=rows, split=("rows",), place="row", saves=saves)
+    return part(kind, name, d=d, saves=saves)
 
 
 def attention(

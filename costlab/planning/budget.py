@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from costlab.planning.parallel import Column, Plans
+from costlab.planning.precision import Precision, precision
 from costlab.planning.step_time import rank_parameters
 from costlab.planning.workload import Workload
 
-_WEIGHT, _GRADIENT, _STATES = 2.0, 2.0, 12.0
 _RESERVE = 1.5 * 2**30  # context, library and allocator
 
 
@@ -42,13 +42,22 @@ class Budget:
         return {name: float(getattr(self, name)[index]) for name in names}
 
 
-def budget(work: Workload, plans: Plans, *, stored_scores: bool = False) -> Budget:
+def budget(
+    work: Workload,
+    plans: Plans,
+    formats: Precision | None = None,
+    *,
+    stored_scores: bool = False,
+) -> Budget:
     """Bytes of the fullest rank under each plan.
 
     Args:
+        formats: of weights, gradients and optimizer; by default "mixed".
         stored_scores: whether attention keeps its n x n scores (no flash attention).
     """
     p = plans
+    kinds = formats or precision("mixed")
+    weight = float(kinds.weights.bits_per_element) / 8
     dense, expert = rank_parameters(work, p)
     held = dense + expert
     replicas = p.dp * p.cp
@@ -61,10 +70,11 @@ def budget(work: Workload, plans: Plans, *, stored_scores: bool = False) -> Budg
     level = p.recompute.astype(int)
     saved = np.array(work.saved_bytes)[level]
     whole = np.array(work.whole_saved_bytes)[level]
+    copied = np.array(work.copied_saved_bytes)[level]
     whole_share = np.where(p.sequence > 0, 1 / p.tp, 1.0)
-    layer = whole * whole_share + (saved - whole) / p.tp
+    layer = whole * whole_share + copied + (saved - whole - copied) / p.tp
     if stored_scores:
-        layer = layer + np.where(level == 0, 5.0 * work.scores / p.tp, 0.0)
+        layer = layer + np.where(level == 0, work.score_bytes / p.tp, 0.0)
     deep = np.where(
         p.interleave > 1, p.pp + (p.pp - 1) / p.interleave, np.minimum(p.pp, p.accumulation)
     )
@@ -77,11 +87,11 @@ def budget(work: Workload, plans: Plans, *, stored_scores: bool = False) -> Budg
     moment = np.where(level == 2, per_pass * (work.whole_saved_bytes[0] * whole_share
                                               + full / p.tp), 0.0)  # fmt: skip
     logits = np.where(p.pp > 1, 0.0, per_pass * work.logit_bytes / p.tp)
-    gathered = np.where(p.zero >= 3, 2 * _WEIGHT * held / np.ceil(work.layers / p.pp), 0.0)
+    gathered = np.where(p.zero >= 3, 2 * weight * held / np.ceil(work.layers / p.pp), 0.0)
     return Budget(
-        weights=_WEIGHT * shared(3),
-        gradients=_GRADIENT * shared(2),
-        optimizer=_STATES * shared(1),
+        weights=weight * shared(3),
+        gradients=float(kinds.gradients.bits_per_element) / 8 * shared(2),
+        optimizer=float(kinds.optimizer_bits) / 8 * shared(1),
         activations=activations,
         buffers=np.maximum(moment, logits) + gathered,
         reserve=np.full_like(p.tp, _RESERVE),

@@ -15,11 +15,16 @@ from typing import Literal
 
 from costlab.errors import SizeError
 from costlab.i18n import _
-from costlab.planning.model import Layer, ModelConfig, Part
+from costlab.planning.model import ModelConfig, Part, part
+from costlab.planning.parallel import RECOMPUTE, Plan, Recompute
 from costlab.planning.precision import Precision
-from costlab.planning.totals import DERIVED_BITS, parameters, value
+from costlab.planning.stages import Stage, passes_begun, stage_of
+from costlab.planning.tensors import Shape, elements, row_share, shapes, tensor_share
+from costlab.planning.totals import DERIVED_BITS, value
 
-Recompute = Literal["none", "selective", "full"]
+Cut = Literal["flat", "rows", "tensors"]
+"""How replicas divide states: one padded buffer (Megatron-LM, DeepSpeed), the rows of each tensor
+(FSDP2), or whole tensors (``ZeroRedundancyOptimizer``)."""
 
 
 def divided(item: Part, tp: int) -> Part:
@@ -47,11 +52,13 @@ def layer_saved(
     sequence: bool = False,
     recompute: Recompute = "none",
     width: int = 0,
+    regather: bool = True,
 ) -> int:
     """Bytes that one layer keeps for backward on a rank, activations of 2 bytes.
 
     With ``recompute`` "full" that is the layer's input of ``width`` alone, with "selective" the
-    core keeps its inputs and not what grows with the square of the length.
+    core keeps its inputs and not what grows with the square of the length. With sequence
+    parallelism the inputs of products are kept divided, unless ``regather`` is False.
     """
     outside = ceil(n / tp) if sequence else n
     if recompute == "full":
@@ -61,24 +68,14 @@ def layer_saved(
         if not item.saves:
             continue
         share = divided(item, tp)
-        length = outside if item.place in ("whole", "column") else n
+        divided_too = item.place == "whole" or (regather and item.place == "column")
+        length = outside if divided_too else n
         saved = value(share, "saved_bytes", "train", b, length)
         if recompute == "selective" and item.entry == "written_attention_core":
             # a n^2 + c n at n and at 2 n gives c n, the inputs.
             saved = (4 * saved - value(share, "saved_bytes", "train", b, 2 * length)) // 2
         total += saved
     return total
-
-
-def passes_kept(pp: int, interleave: int = 1, accumulation: int = 0) -> Fraction:
-    """Micro-batches that the first stage holds at once (Korthikanti et al. 2022, section 4.2.3).
-
-    1F1B keeps one per stage; v interleaved stages keep ``p (1 + (p - 1) / (p v))``.
-    ``accumulation`` 0 stands for as many micro-batches as it takes.
-    """
-    if interleave > 1:
-        return pp * (1 + Fraction(pp - 1, pp * interleave))
-    return Fraction(min(pp, accumulation) if accumulation else pp)
 
 
 def share_of(number: int, ranks: int) -> int:
@@ -131,53 +128,82 @@ def model_states(number: int, precision: Precision, *, dp: int = 1, zero: int = 
     )
 
 
-def rank_parameters(layers: Iterable[Layer], tp: int, *, ep: int = 1) -> int:
-    """Parameters of one rank's tensor-parallel share of layers; experts go to ``ep`` ranks."""
-    return sum(
-        layer.count * share_of(parameters(divided(item, tp)), ep if item.expert else 1)
-        for layer in layers
-        for item in layer.parts
+def rank_memory(
+    model: ModelConfig,
+    plan: Plan,
+    n: int,
+    precision: Precision,
+    *,
+    rank: int = 0,
+    cut: Cut = "flat",
+    regather: bool = True,
+) -> RankMemory:
+    """Memory of a rank of pipeline stage ``rank`` in a step at sequences of ``n``.
+
+    Stage 0 is the fullest under 1F1B. The last one also keeps the logarithms of the loss.
+
+    Args:
+        cut: how ZeRO divides states among the replicas.
+        regather: whether sequence parallelism keeps the inputs of products divided.
+
+    Raises:
+        SizeError: if there are more pipeline stages than layers.
+    """
+    stage = stage_of(model, plan, rank)
+
+    def held(level: int) -> int:
+        return sum(_held(stage, plan, cut if plan.zero >= level else None, e) for e in (0, 1))
+
+    return RankMemory(
+        precision.weights.bytes(held(3)),
+        precision.gradients.bytes(held(2)),
+        precision.optimizer_bits * held(1) / 8,
+        _activations(stage, plan, n, model.width, regather, rank)
+        * precision.activations.bits_per_element
+        / DERIVED_BITS,
     )
 
 
-def first_stage(
-    model: ModelConfig,
-    precision: Precision,
-    b: int,
-    n: int,
-    *,
-    dp: int = 1,
-    tp: int = 1,
-    pp: int = 1,
-    zero: int = 0,
-    sequence: bool = False,
-    recompute: Recompute = "none",
-    interleave: int = 1,
-    ends: bool = True,
-) -> RankMemory:
-    """Memory of a rank of the first pipeline stage, the fullest, with micro-batches of ``b``.
+def rank_shapes(stage: Stage, plan: Plan, *, expert: bool) -> list[Shape]:
+    """Parameters of a rank's tensor- and expert-parallel share of a stage."""
+    parts = [item for layer in stage.layers for item in layer.parts * layer.count]
+    found: list[Shape] = []
+    for item in (*parts, *stage.ends):
+        if item.expert == expert:
+            each = shapes(divided(item, plan.tp))
+            found += each[: ceil(len(each) / plan.ep)] if expert else each
+    return found
 
-    ``ends`` counts the embedding (and on a single stage the head). Layers are spread evenly.
 
-    Raises:
-        SizeError: if there are more stages than layers.
-    """
-    if not 1 <= pp * interleave <= model.depth:
-        raise SizeError(
-            _("more pipeline stages than layers"),
-            given=f"pp={pp}, interleave={interleave}",
-            allowed=_("at most {depth} together").format(depth=model.depth),
-        )
-    held = ceil(Fraction(rank_parameters(model.layers, tp), pp))
-    if ends:
-        outer = (*model.before, *(model.after if pp == 1 else ()))
-        held += sum(parameters(divided(item, tp)) for item in outer)
-    states = model_states(held, precision, dp=dp, zero=zero)
-    saved = sum(
-        layer.count
-        * layer_saved(layer.parts, b, n, tp=tp, sequence=sequence, recompute=recompute,
-                      width=model.width)
-        for layer in model.layers
-    )  # fmt: skip
-    scale = precision.activations.bits_per_element / DERIVED_BITS
-    return replace(states, activations=scale * saved * passes_kept(pp, interleave) / pp)
+def _held(stage: Stage, plan: Plan, cut: Cut | None, expert: int) -> int:
+    tensors = rank_shapes(stage, plan, expert=bool(expert))
+    ranks = plan.dp * plan.cp // (plan.ep if expert else 1)
+    if cut == "rows":
+        return row_share(tensors, ranks)
+    if cut == "tensors":
+        return tensor_share(tensors, ranks)
+    return share_of(elements(tensors), ranks if cut else 1)
+
+
+def _activations(
+    stage: Stage, plan: Plan, n: int, width: int, regather: bool, rank: int
+) -> Fraction:
+    length = ceil(n / plan.cp)
+
+    def saved(parts: Iterable[Part], recompute: Recompute) -> int:
+        return layer_saved(
+            parts, plan.micro, length, tp=plan.tp, sequence=bool(plan.sequence),
+            recompute=recompute, width=width, regather=regather,
+        )  # fmt: skip
+
+    level = RECOMPUTE[plan.recompute]
+    layers = sum(layer.count * saved(layer.parts, level) for layer in stage.layers)
+    begun = passes_begun(plan, rank)
+    losses = [
+        part("cross_entropy", "loss", split=("V",), place="row", V=item.size["f"])
+        for item in stage.after
+        if item.name == "head"
+    ]
+    # The loss of a pass is followed by its backward at once, except under GPipe.
+    last = saved((*stage.after, *losses), "none") * (begun if plan.gpipe else 1)
+    return begun * (layers + saved(stage.before, "none")) + last

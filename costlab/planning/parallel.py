@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,8 @@ from costlab.i18n import _
 
 Column = NDArray[np.float64]
 
-RECOMPUTE = ("none", "selective", "full")
+Recompute = Literal["none", "selective", "full"]
+RECOMPUTE: tuple[Recompute, ...] = ("none", "selective", "full")
 """What is computed again in backward: nothing, what attention's core saves, every layer."""
 
 _EMPTY = 1

@@ -121,7 +121,7 @@ class Precision:
 
     ``weights`` are those the products read; ``master`` a second copy that the optimizer updates
     (None if it updates the weights themselves); ``states`` one format per optimizer state.
-    ``reduced`` is what gradients travel in between ranks.
+    ``reduced`` is what gradients travel in between ranks, ``gathered`` weights (None: as held).
     """
 
     name: str
@@ -132,6 +132,7 @@ class Precision:
     master: Format | None
     states: tuple[Format, ...]
     reduced: Format | None = None
+    gathered: Format | None = None
 
     @property
     def optimizer_bits(self) -> Fraction:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from itertools import product
 
 import numpy as np
@@ -53,10 +53,11 @@ def plans_of(work: Workload, cluster: Cluster, space: Space) -> Plans:
     if not rows:
         raise InputError(
             _("no plan divides the devices"),
-            given=_("{n} devices, {b} sequences a step, {h} heads, {l} layers").format(
-                n=cluster.devices, b=space.batch, h=work.heads, l=work.layers
-            ),
-            advice=_nearest(cluster, space),
+            given=_("{n} devices, {b} sequences a step").format(n=cluster.devices, b=space.batch),
+            allowed=_(
+                "tensor parallelism divides {d}, at most {l} stages, replicas divide the sequences"
+            ).format(d=work.divisor, l=work.layers),
+            advice=_nearest(work, cluster, space),
         )
     columns = np.array(rows, dtype=float).T
     names = [field.name for field in fields(Plan)]
@@ -66,14 +67,14 @@ def plans_of(work: Workload, cluster: Cluster, space: Space) -> Plans:
 def _rows(work: Workload, cluster: Cluster, space: Space) -> Iterator[tuple[int, ...]]:
     most = cluster.devices if space.beyond_node else cluster.per_node
     for tp in _divisors(cluster.devices):
-        if tp > most or (tp > 1 and (work.heads % tp or work.width % tp)):
+        if tp > most or work.divisor % tp:
             continue
         for pp in _divisors(cluster.devices // tp):
-            if pp > work.layers or work.layers % pp:
+            if pp > work.layers:
                 continue
             for dp in _divisors(cluster.devices // tp // pp):
                 cp = cluster.devices // tp // pp // dp
-                if cp > 1 and (not space.context or work.heads < 1):
+                if cp > 1 and not (space.context and work.attends):
                     continue
                 if space.batch % dp or work.length % (2 * cp):
                     continue
@@ -85,7 +86,8 @@ def _passes(
 ) -> Iterator[tuple[int, ...]]:
     per_replica = space.batch // dp
     experts = [e for e in _divisors(dp * cp) if work.experts % e == 0] if work.experts else [1]
-    chunks = [v for v in _divisors(work.layers // pp) if v <= space.interleave] if pp > 1 else [1]
+    even = pp > 1 and work.layers % pp == 0
+    chunks = [v for v in _divisors(work.layers // pp) if v <= space.interleave] if even else [1]
     for micro in _divisors(per_replica):
         if micro > space.micro:
             continue
@@ -102,13 +104,23 @@ def _divisors(number: int) -> list[int]:
     return [d for d in range(1, number + 1) if number % d == 0]
 
 
-def _nearest(cluster: Cluster, space: Space) -> str:
+def _nearest(work: Workload, cluster: Cluster, space: Space) -> str:
+    """The nearest number of devices and batch that would divide."""
+
+    def divides(devices: int, batch: int) -> bool:
+        tried = replace(cluster, devices=devices)
+        return any(True for _row in _rows(work, tried, replace(space, batch=batch)))
+
+    changes = []
     for devices in range(cluster.devices - 1, 0, -1):
-        if space.batch % devices == 0:
-            return _("{n} devices would divide the batch; or give a batch that {d} divides").format(
-                n=devices, d=cluster.devices
-            )
-    return _("give another --batch")
+        if divides(devices, space.batch):
+            changes.append(_("{n} devices would divide it").format(n=devices))
+            break
+    for times in range(space.batch // cluster.devices + 1, space.batch // cluster.devices + 9):
+        if divides(cluster.devices, times * cluster.devices):
+            changes.append(_("--batch {n} would").format(n=times * cluster.devices))
+            break
+    return "; ".join(changes) or _("give another --batch or number of devices")
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,6 +192,8 @@ def _what_helps(memory: Budget, capacity: float, cluster: Cluster, plans: Plans)
         if rest > 0
         else _("a shorter sequence is needed")
     )
-    return _("the smallest plan ({plan}) needs {need}, most of it {binds}; {more}").format(
-        plan=plans[least].text(), need=format_value(int(need), "B"), binds=binds, more=more
-    )
+    return _("the smallest plan ({plan}) needs {need}, {over} too much, most of it {binds}; "
+             "{more}").format(
+        plan=plans[least].text(), need=format_value(int(need), "B"), binds=binds, more=more,
+        over=format_value(int(need - capacity), "B"),
+    )  # fmt: skip

@@ -22,12 +22,18 @@ _OPTIMIZER_BYTES = 32.0  # read and written per parameter: weight, gradient, mas
 _REDUCES = 2  # of one layer and pass: behind attention and behind the feed-forward
 
 
+CAUSES = ("arithmetic", "recurrence", "recompute", "tensor", "expert", "pipeline", "bubble",
+          "data", "optimizer")  # fmt: skip
+"""What the time of a step is spent on."""
+
+
 @dataclass(frozen=True, slots=True)
 class StepTime:
     """Seconds of a step by cause, one column entry per plan; they add up to ``total``.
 
     Attributes:
         arithmetic: products and traffic of the passes, without recomputation.
+        recurrence: weights that a recurrent layer reads again at every step of the sequence.
         recompute: what recomputation adds.
         tensor: links of tensor and context parallelism.
         expert: all-to-all of the experts.
@@ -39,6 +45,7 @@ class StepTime:
 
     total: Column
     arithmetic: Column
+    recurrence: Column
     recompute: Column
     tensor: Column
     expert: Column
@@ -49,10 +56,13 @@ class StepTime:
 
     def limiter(self, index: int) -> tuple[str, float]:
         """The largest cause and its share of the step."""
-        names = ("arithmetic", "recompute", "tensor", "expert", "pipeline", "bubble", "data",
-                 "optimizer")  # fmt: skip
-        name = max(names, key=lambda one: float(getattr(self, one)[index]))
-        return name, float(getattr(self, name)[index] / self.total[index])
+        causes = self.causes(index)
+        name = max(causes, key=lambda one: causes[one])
+        return name, causes[name] / float(self.total[index])
+
+    def causes(self, index: int) -> dict[str, float]:
+        """Seconds of a step of one plan by cause; they add up to its total."""
+        return {name: float(getattr(self, name)[index]) for name in CAUSES}
 
 
 def step_time(
@@ -67,22 +77,22 @@ def step_time(
     ones = np.ones_like(p.tp)
 
     core_flop = work.useful_core_flop if soft.causal else work.core_flop
-    compute = p.micro / (p.cp * p.tp) * (
-        work.product_flop / (rate * soft.products) + core_flop / (rate * soft.core)
+    products = (work.product_flop - work.whole_flop) / p.tp + work.whole_flop
+    compute = p.micro / p.cp * (
+        products / (rate * soft.products) + core_flop / p.tp / (rate * soft.core)
     )  # fmt: skip
     whole = np.where(p.sequence > 0, 1 / p.tp, ones)
-    traffic = soft.elementwise * _ELEMENT * tokens * work.width * (whole + 2 / p.tp) / 3
+    traffic = soft.elementwise * _ELEMENT * tokens * work.traffic_width * (whole + 2 / p.tp) / 3
     scores = soft.stored_scores * _ELEMENT * p.micro * work.scores / (p.tp * p.cp)
     forward = compute + (traffic + scores) / bandwidth
-    forward = forward + work.sequential_steps * work.step_bytes / p.tp / bandwidth
+    again_read = work.sequential_steps * work.step_bytes / bandwidth
     launch = soft.launch_s + soft.tensor_launch_s * (p.tp > 1)
 
     tensor = group(cluster, soft.links, p.tp, ones)
     activation = tokens * work.width * _ELEMENT
     sync = np.where(p.tp > 1, _REDUCES * tensor.all_reduce(activation), 0.0)
     ring = group(cluster, soft.links, p.cp, p.tp)
-    kv = 2 * work.kv_heads / np.maximum(work.heads, 1)
-    keys = p.micro * work.length * work.width * kv * _ELEMENT / p.tp
+    keys = p.micro * work.kv_bytes / p.tp
     sync = sync + np.where(p.cp > 1, ring.gather(keys), 0.0)
     routed = activation * work.routes
     exchange = 2 * all_to_all_s(cluster, soft.links, routed, p.ep)
@@ -90,9 +100,10 @@ def step_time(
     again = np.where(p.recompute >= 2, 1.0, np.where(p.recompute == 1, _selective(work), 0.0))
     first = np.maximum(forward, launch)
     back = np.maximum(2 * forward, 2 * launch)
-    redo = again * first
+    redo = again * (first + again_read)
     layers = np.ceil(work.layers / p.pp)
     arithmetic = layers * (first + back)
+    recurrence = layers * 3 * again_read * ones
     recompute = layers * redo
     tensor_s = layers * sync * (2 + (p.recompute >= 2))
     expert_s = layers * exchange * (2 + (p.recompute >= 2))
@@ -107,14 +118,17 @@ def step_time(
 
     head = 3 * p.micro * work.head_flop / (p.tp * p.cp * rate * soft.products)
     passes = p.accumulation
-    stage = arithmetic + recompute + tensor_s + expert_s + transfer
+    stage = arithmetic + recurrence + recompute + tensor_s + expert_s + transfer
     idle = (p.pp - 1) / p.interleave * stage
 
-    data, optimizer = _data_parallel(work, p, cluster, soft, passes * (arithmetic + recompute))
+    data, optimizer = _data_parallel(
+        work, p, cluster, soft, passes * (arithmetic + recurrence + recompute)
+    )
     total = passes * (stage + head) + idle + data + optimizer
     return StepTime(
         total=total,
         arithmetic=passes * (arithmetic + head),
+        recurrence=passes * recurrence,
         recompute=passes * recompute,
         tensor=passes * tensor_s,
         expert=passes * expert_s,

@@ -21,6 +21,7 @@ _STATES = {
     "latent_core": ("latent_core", ("h", "c", "r")),
     "short_convolution": ("short_convolution", ("f", "w")),
     "state_space": ("state_space", ("f", "s")),
+    "lstm": ("lstm", ("d",)),
 }
 
 
@@ -53,8 +54,19 @@ def value(item: Part, quantity: str, mode: str, b: int, n: int, m: int = 0) -> i
     """
     keys = min(item.window, n) if item.window else m
     sizes = {"m": keys or n, "b": b, "n": n * item.rows, **item.size}
-    found = evaluate(expression(item.entry, quantity, mode, item.options), sizes)
-    return item.active * int(found)
+    found = int(evaluate(expression(item.entry, quantity, mode, item.options), sizes))
+    if item.window and quantity == "flop_useful":
+        found = found * kept_pairs(n, keys) // (n * keys)
+    return item.active * found
+
+
+def kept_pairs(n: int, window: int) -> int:
+    """Pairs of a causal window: query i sees itself and at most ``window`` - 1 before it.
+
+    >>> kept_pairs(4, 2), kept_pairs(4, 4)
+    (7, 10)
+    """
+    return n * window - window * (window - 1) // 2
 
 
 def flop(
@@ -91,7 +103,12 @@ def _lengths(stream: str, n: int, m: int) -> tuple[int, int]:
 
 
 def states(model: ModelConfig) -> Iterator[tuple[Part, int]]:
-    """Parts that carry a state from token to token, with how often each occurs."""
+    """Parts that carry a state from token to token, with how often each occurs.
+
+    None in an encoder alone: it sees all tokens at once and generates none.
+    """
+    if not model.causal:
+        return
     for item, count, stream in model.parts():
         if stream == "target" and item.entry in _STATES:
             yield item, count
@@ -100,6 +117,13 @@ def states(model: ModelConfig) -> Iterator[tuple[Part, int]]:
 def state_elements(model: ModelConfig, context: int, *, m: int = 0) -> int:
     """Numbers that one sequence of ``context`` tokens leaves behind: keys, values, states."""
     return sum(count * _state(item, context, m) for item, count in states(model))
+
+
+def kv_elements(model: ModelConfig, context: int, *, m: int = 0) -> int:
+    """Those of :func:`state_elements` that grow with the context, keys and values."""
+    return state_elements(model, context, m=m) - sum(
+        count * _state(item, 0, m) for item, count in states(model)
+    )
 
 
 def _state(item: Part, context: int, m: int) -> int:

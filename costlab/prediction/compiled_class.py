@@ -12,11 +12,10 @@ from costlab.formulas.evaluate import Evaluated
 from costlab.formulas.identity import Same
 from costlab.formulas.record import CostClass
 from costlab.hardware.machine import Machine
-from costlab.prediction.memory_state import blocks_of
 from costlab.prediction.timing import sizes_of
 
 _COSTS = ("flop", "bytes", "peak_bytes", "state_bytes")
-_COSTS_OF_TIME = ("peak_bytes", "peak_bytes_step", "steps")
+_COSTS_OF_TIME = ("peak_bytes", "steps")
 
 
 class CompiledClass:
@@ -34,7 +33,6 @@ class CompiledClass:
         quantities = [cost_class.cost[name] for name in names if name in cost_class.cost]
         needed = [quantity.expr for quantity in quantities if quantity.expr is not None]
         if machine is not None:
-            needed += blocks_of(cost_class.groups)
             needed += [as_expr(size) for sizes in sizes_of(cost_class.groups) for size in sizes]
         exprs = tuple(dict.fromkeys(needed))
         self.place = {expr: row for row, expr in enumerate(exprs)}
@@ -42,7 +40,7 @@ class CompiledClass:
 
     def at(self, values: Mapping[str, Any]) -> Evaluated:
         """All that is needed at complete sizes, arrays among them."""
-        return Evaluated(values, self.place, self._table(values))
+        return Evaluated(values, self.place, *self._table(values))
 
 
 @lru_cache(maxsize=512)

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from costlab.algebra import as_expr
 from costlab.formulas.evaluate import Evaluated
@@ -109,22 +110,27 @@ class _Batch:
                 alike.setdefault(key, []).append(row)
             start += len(program.place)
         self.stacks = [_Stack(rows, machine, bank, len(programs)) for rows in alike.values()]
+        self.known = np.array([_rate_of_all(name, machine) for name, _shape in self.lookups])
 
     def times(self, values: Sequence[Evaluated]) -> list[Times]:
         """Times of the programs at sizes that each was evaluated at."""
         points = [value.table[0].size for value in values]
         longest = max(points)
-        table = np.concatenate([_padded(value.table, longest) for value in values])
+        table = _Table(
+            _padded([value.table for value in values], longest),
+            np.concatenate([value.varies for value in values]),
+        )
         runs = [
             run_of(program.cost_class, value, self.machine, program.mode)
             for program, value in zip(self.programs, values, strict=True)
         ]
-        footprints = np.concatenate(
-            [
-                _padded(np.broadcast_to(run.footprint, value.table.shape[1:])[None], longest)
+        footprints = None
+        if self.machine.cold_share:
+            whole = [
+                np.broadcast_to(run.footprint, value.table.shape[1:])[None]
                 for run, value in zip(runs, values, strict=True)
             ]
-        )
+            footprints = _padded(whole, longest)
         rates = self._rates(table)
         sums = sum(stack.at(table, rates, footprints, runs) for stack in self.stacks)
         sums = np.broadcast_to(sums, (5, len(values), longest))
@@ -138,25 +144,45 @@ class _Batch:
             found.append(with_fixed(calls, program.cost_class, value, self.machine, program.mode))
         return found
 
-    def _rates(self, table: Array) -> Array:
-        """FLOP/s of every lookup, [lookups, points]; alike ones are looked up together."""
+    def _rates(self, table: _Table) -> Array:
+        """FLOP/s of every lookup, [lookups, points or 1]; alike ones are looked up together."""
+        if not np.isnan(self.known).any():
+            return self.known[:, None]
         alike: dict[tuple[str, tuple[bool, ...]], list[int]] = {}
-        used = sorted({row for _name, shape in self.lookups for row in shape})
-        same = (table[used] == table[used][:, :1]).all(axis=1)
-        varies = dict(zip(used, ~same, strict=True))
         for (name, shape), number in self.lookups.items():
-            pattern = tuple(bool(varies[row]) for row in shape)
+            pattern = tuple(bool(table.varies[row]) for row in shape)
             alike.setdefault((name, pattern), []).append(number)
         shapes = [shape for _name, shape in self.lookups]
-        found = np.empty((len(self.lookups), table.shape[1]))
+        found = np.empty((len(self.lookups), table.rows.shape[1]))
         for (name, pattern), numbers in alike.items():
             columns = np.array([shapes[number] for number in numbers]).reshape(len(numbers), -1).T
             dimensions = [
-                table[rows] if moves else table[rows][:, :1]
+                table.rows[rows] if moves else table.rows[rows, :1]
                 for rows, moves in zip(columns, pattern, strict=True)
             ]
             found[numbers] = self.machine.rates.flop_per_s(name, tuple(dimensions))
         return found
+
+
+def _rate_of_all(name: str, machine: Machine) -> float:
+    """FLOP/s that do not depend on the shape of a call; NaN where they do."""
+    rates = machine.rates
+    if rates.has_shapes(name) or rates.has_shapes(name.partition("_")[0]):
+        return np.nan
+    found = rates.flop_per_s(name, ())
+    return np.nan if found is None else float(found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Values of many expressions, [rows, points], and which of them vary from point to point."""
+
+    rows: Array
+    varies: NDArray[np.bool_]
+
+    def of(self, rows: Rows) -> Array:
+        """Some rows, [rows, points]; one point stands for all where none of them varies."""
+        return self.rows[rows] if self.varies[rows].any() else self.rows[rows, :1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +205,7 @@ class _StackedRates:
 
     own: _Bandwidths
     fallback: _Bandwidths
-    footprints: Array
+    footprints: Array | None
 
     def flop_per_s(self, name: str, shape: tuple[Any, ...]) -> Any:
         """The rates, which were looked up before: they stand where a shape would."""
@@ -211,11 +237,11 @@ class _Bandwidths:
         )
         self._numbers = np.array([-1 if number is None else number for number in numbers])
 
-    def at(self, sizes: Array, footprints: Array) -> Array | None:
+    def at(self, sizes: Array, footprints: Array | None) -> Array | None:
         """B/s at sizes [rows, points]; those of a whole program are often its footprint."""
         if not self._known:
             return None
-        at_footprint = np.array_equal(sizes, footprints)
+        at_footprint = footprints is not None and np.array_equal(sizes, footprints)
         first, place = self._by_program if at_footprint else self._by_size
         return np.asarray(self._bank.at(self._numbers[first], sizes[first])[place])
 
@@ -235,36 +261,46 @@ class _Stack:
         self.launches: tuple[tuple[Rows, Group, Run], ...] | None = None
         spread = np.array([machine.spread_of(row.group.kind) for row in rows])
         self.best, self.worst = spread.T[:, :, None]
+        self.alike = bool((spread == spread[0]).all())
         # Rows of one program stand together.
         ends = np.searchsorted(self.program, np.arange(programs + 1))
         self.slices = [slice(*pair) for pair in pairwise(ends.tolist())]
 
-    def at(self, table: Array, rates: Array, footprints: Array, runs: Sequence[Run]) -> Array:
-        """Sums [5, programs, points].
+    def at(
+        self, table: _Table, rates: Array, footprints: Array | None, runs: Sequence[Run]
+    ) -> Array:
+        """Sums [5, programs, points or 1].
 
         They are seconds of arithmetic, traffic and launches, and both ends of the interval.
         """
-        calls, flop, size, launches = (table[rows] for rows in self.columns)
-        own = footprints[self.program]
+        calls, flop, size, launches = (table.of(rows) for rows in self.columns)
+        own = None if footprints is None else footprints[self.program]
         run = _StackedRun(
             machine=replace(self.machine, rates=_StackedRates(self.own, self.fallback, own)),
             mode=runs[0].mode,
             fused=False,
-            footprint=own,
+            footprint=0.0 if own is None else own,
             launches=self._launches(runs),
         )
         shape = [rates[self.rates]] if self.rates else []
         part = time_of_group(self.rows[0].group, [calls, flop, size, launches, *shape], run)
         arithmetic = part.work_s * (part.compute_s >= part.memory_s)
-        seconds = part.work_s + part.launch_s
-        every = np.empty((5, *seconds.shape))
-        every[0] = arithmetic
-        np.subtract(part.work_s, arithmetic, out=every[1])
-        every[2] = part.launch_s
-        np.multiply(seconds, self.best, out=every[3])
-        np.multiply(seconds, self.worst, out=every[4])
+        sums = [
+            self._by_program(values)
+            for values in (arithmetic, part.work_s - arithmetic, part.launch_s)
+        ]
+        if self.alike:
+            seconds = sums[0] + sums[1] + sums[2]
+            sums += [seconds * self.best[0], seconds * self.worst[0]]
+        else:
+            every = part.work_s + part.launch_s
+            sums += [self._by_program(every * self.best), self._by_program(every * self.worst)]
+        return np.stack(np.broadcast_arrays(*sums))
+
+    def _by_program(self, seconds: Array) -> Array:
+        """Sums of the rows of each program."""
         # No product of matrices: its threads wait for each other where processors are busy.
-        return np.stack([every[:, rows].sum(axis=1) for rows in self.slices], axis=1)
+        return np.stack([seconds[rows].sum(axis=0) for rows in self.slices])
 
     def _launches(self, runs: Sequence[Run]) -> tuple[tuple[Rows, Group, Run], ...]:
         if self.launches is None:
@@ -287,12 +323,14 @@ def _distinct(keys: Sequence[Hashable]) -> tuple[list[int], list[int]]:
     return [places.index(place) for place in range(len(known))], places
 
 
-def _padded(table: Array, points: int) -> Array:
-    """``table`` [rows, ...] as [rows, points], the last point repeated."""
-    flat = table.reshape(len(table), -1)
-    missing = points - flat.shape[1]
-    return (
-        np.concatenate([flat, np.repeat(flat[:, -1:], missing, axis=1)], axis=1)
-        if missing
-        else flat
-    )
+def _padded(tables: Sequence[Array], points: int) -> Array:
+    """``tables`` [rows, ...] below each other as [all rows, points], last points repeated."""
+    found = np.empty((sum(len(table) for table in tables), points))
+    start = 0
+    for table in tables:
+        flat = table.reshape(len(table), -1)
+        own = found[start : start + len(flat)]
+        own[:, : flat.shape[1]] = flat
+        own[:, flat.shape[1] :] = flat[:, -1:]
+        start += len(flat)
+    return found

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from costlab.errors import InputError
-from costlab.formulas.evaluate import class_index, complete_arrays, evaluate
+from costlab.formulas.evaluate import complete_arrays, evaluate
 from costlab.formulas.record import CostClass, Derivation
 from costlab.hardware.machine import Machine
 from costlab.i18n import _
 from costlab.prediction.compiled_class import compiled
 from costlab.prediction.compiled_time import times_of
+from costlab.prediction.placing import Part, parts_along
 from costlab.prediction.timing import Times
 
 Array = NDArray[np.float64]
@@ -116,17 +117,12 @@ def curves(
     timed: list[_Piece] = []
     for item in wanted:
         values = np.asarray(item.values, dtype=float)
-        full = complete_arrays(item.derivation, at_threads({**item.sizes, over: values}, machine))
-        chosen = class_index(item.derivation, full)
+        full, parts = parts_along(item.derivation, over, values, at_threads(item.sizes, machine))
         results: dict[str, Values | InputError] = {}
         found.append(results)
-        for index in _indices(chosen):
-            mask = chosen == index
-            own = full
-            if not mask.all():
-                own = {k: v[mask] if isinstance(v, np.ndarray) else v for k, v in full.items()}
-            piece = _Piece(item, item.derivation.classes[index], mask, own, results)
-            if math.prod(piece.shape) > 4 * _NODES:
+        for part in parts:
+            piece = _Piece(item, part, values.shape, {**full, **part.arrays}, results)
+            if math.prod(part.shape) > 4 * _NODES:
                 piece.fill_long(over, metrics, machine, hands)
             else:
                 piece.fill(metrics, machine)
@@ -141,28 +137,20 @@ def curves(
     return found
 
 
-def _indices(chosen: NDArray[np.int64]) -> list[int]:
-    """The classes that are chosen somewhere."""
-    first = int(chosen.flat[0]) if chosen.size else -1
-    if first >= 0 and (chosen == first).all():
-        return [first]
-    return [int(index) for index in np.unique(chosen[chosen >= 0])]
-
-
 class _Piece:
     """The part of a curve that lies in one class."""
 
     def __init__(
         self,
         wanted: Wanted,
-        cost_class: CostClass,
-        mask: NDArray[np.bool_],
+        part: Part,
+        whole: tuple[int, ...],
         full: Mapping[str, Any],
         results: dict[str, Values | InputError],
     ) -> None:
-        self._wanted, self._class, self._mask = wanted, cost_class, mask
+        self._wanted, self._class = wanted, wanted.derivation.classes[part.index]
+        self._mask, self._whole, self.shape = part.mask, whole, part.shape
         self._full, self._results = full, results
-        self.shape = mask.shape if mask.all() else (int(mask.sum()),)
 
     def fill(self, metrics: Sequence[str], machine: Machine | None) -> None:
         """Evaluate all that is asked for but time, and what time depends on."""
@@ -191,12 +179,12 @@ class _Piece:
             self.put(metric, _interpolate(known, nodes, own))
 
     def put(self, metric: str, found: Values) -> None:
-        if self.shape == self._mask.shape:
+        if self._mask is None:
             self._results[metric] = found
             return
         known = self._results.get(metric)
         if known is None:
-            known = Values(*np.full((3, *self._mask.shape), np.nan))
+            known = Values(*np.full((3, *self._whole), np.nan))
             self._results[metric] = known
         if isinstance(known, Values):
             for target, source in (

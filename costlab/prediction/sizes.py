@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from costlab.algebra import Expr, symbol
 from costlab.errors import SizeError
 from costlab.formulas.evaluate import class_index, complete_arrays, evaluate
+from costlab.formulas.identity import cached_by_identity
 from costlab.formulas.record import CostClass, Derivation
 from costlab.i18n import _
 
@@ -71,7 +72,8 @@ def _is_default(expr: Expr, given: Mapping[str, int]) -> bool:
     return not product or given.keys() >= expr.symbols()
 
 
-def _auxiliary(derivation: Derivation) -> dict[str, Expr]:
+@cached_by_identity(512)
+def _auxiliary(derivation: Derivation) -> Mapping[str, Expr]:
     """The derivation's auxiliary symbols, and the head size of anything that has heads."""
     found = dict(derivation.auxiliary)
     if {"h", "d"} <= set(derivation.sizes) and "k" not in derivation.sizes:

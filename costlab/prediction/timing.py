@@ -2,8 +2,7 @@
 
 ``sum(calls * max(flop / rate, bytes / bandwidth)) + launches * t_launch + steps * t_step``, where
 rate and bandwidth depend on the operator class and its shape, bandwidth also on the cache level:
-of its bytes a call finds a measured share only where the bytes of the whole program lie. Memory
-that comes fresh from the system costs a time of its own.
+of its bytes a call finds a measured share only where the bytes of the whole program lie.
 """
 
 from __future__ import annotations
@@ -16,12 +15,11 @@ from typing import Any
 import numpy as np
 
 from costlab.algebra import Size
-from costlab.formulas.evaluate import evaluate, evaluate_together
+from costlab.formulas.evaluate import evaluate, evaluate_floats, evaluate_together
 from costlab.formulas.identity import cached_by_identity
 from costlab.formulas.record import CostClass, Group
 from costlab.hardware.machine import DATASHEET, Machine
 from costlab.hardware.rates import MATRIX_KINDS
-from costlab.prediction.memory_state import Fresh, footprint_bytes, fresh_bytes
 from costlab.prediction.shapes import rate_name, rate_shape
 
 LIMITERS = ("compute", "memory", "launch", "latency")
@@ -96,17 +94,26 @@ def time_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, 
     high: Any = 0.0
     parts: list[GroupTime] = []
     sizes = sizes_of(cost_class.groups)
-    found = iter(evaluate_together(tuple(chain.from_iterable(sizes)), values))
+    found = iter(evaluate_floats(tuple(chain.from_iterable(sizes)), values))
     run = run_of(cost_class, values, machine, mode)
     for group, own in zip(cost_class.groups, sizes, strict=True):
         part = time_of_group(group, list(islice(found, len(own))), run)
+        work, launched = part.work_s, part.launch_s
         arithmetic_decides = part.compute_s >= part.memory_s
-        compute = compute + np.where(arithmetic_decides, part.work_s, 0.0)
-        memory = memory + np.where(arithmetic_decides, 0.0, part.work_s)
-        launch = launch + part.launch_s
+        if np.ndim(work):
+            compute = compute + np.where(arithmetic_decides, work, 0.0)
+            memory = memory + np.where(arithmetic_decides, 0.0, work)
+        else:
+            # One point, as in a table that is read off: numbers add up faster than arrays do.
+            work, launched = float(work), float(launched)
+            if arithmetic_decides:
+                compute = compute + work
+            else:
+                memory = memory + work
+        launch = launch + launched
         best, worst = machine.spread_of(group.kind)
-        low = low + (part.work_s + part.launch_s) * best
-        high = high + (part.work_s + part.launch_s) * worst
+        low = low + (work + launched) * best
+        high = high + (work + launched) * worst
         parts.append(part)
     whole = Times(compute, memory, launch, 0.0, low, high, tuple(parts))
     return with_fixed(whole, cost_class, values, machine, mode)
@@ -118,8 +125,14 @@ def run_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, m
         machine,
         mode,
         fused=runs_fused(cost_class.groups),
-        footprint=footprint_bytes(cost_class, values) if machine.cold_share else 0.0,
+        footprint=_footprint_bytes(cost_class, values) if machine.cold_share else 0.0,
     )
+
+
+def _footprint_bytes(cost_class: CostClass, values: Mapping[str, Any]) -> Any:
+    """Bytes alive at the peak, parameters and inputs included; 0 where no formula says."""
+    peak = cost_class.cost.get("peak_bytes")
+    return 0.0 if peak is None or peak.expr is None else evaluate(peak.expr, values)
 
 
 def with_fixed(
@@ -128,15 +141,8 @@ def with_fixed(
     """The times of all calls, and what a pass costs beside them."""
     passes_s = passes_of(cost_class, values, machine, mode)
     best, worst = machine.spread_of("")
-    memory, launch = calls.memory_s, calls.launch_s + passes_s
+    launch = calls.launch_s + passes_s
     low, high = calls.low_s + passes_s * best, calls.high_s + passes_s * worst
-    if machine.fault_s_per_byte:
-        fresh = fresh_bytes(cost_class, values, mode)
-        memory = memory + _faults_s(
-            fresh, calls.compute_s + memory + launch, machine.fault_s_per_byte
-        )
-        low = low + fresh.least * machine.fault_s_per_byte
-        high = high + fresh.most * machine.fault_s_per_byte
     steps = cost_class.cost.get("steps")
     count = evaluate(steps.expr, values) if steps is not None and steps.expr is not None else 0.0
     latency = count * machine.step_s
@@ -144,21 +150,11 @@ def with_fixed(
     high = np.inf if machine.basis == DATASHEET else high + latency * worst
     return replace(
         calls,
-        memory_s=memory,
         launch_s=launch,
         latency_s=latency,
         low_s=low + latency * best,
         high_s=high,
     )
-
-
-def _faults_s(fresh: Fresh, other_s: Any, s_per_byte: float) -> Any:
-    """Seconds of fresh memory in a pass that takes ``other_s`` without.
-
-    Where either may happen, the pass is predicted in the (geometric) middle of both.
-    """
-    least_s, most_s = fresh.least * s_per_byte, fresh.expected * s_per_byte
-    return np.sqrt((other_s + least_s) * (other_s + most_s)) - other_s
 
 
 def passes_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, mode: str) -> Any:

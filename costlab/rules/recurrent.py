@@ -201,26 +201,30 @@ def _cell_cost(call: Call, units: Size, per_unit: int) -> Cost:
     )
 
 
-@rule("aten._thnn_fused_lstm_cell")
+@rule("aten._thnn_fused_lstm_cell", "costlab.cuda_lstm_cell")
 def lstm_cell(call: Call) -> Cost:
     """Add input and hidden gates (and both biases), then the cell."""
     added = 4 * (1 + 2 * int(call.has("input_bias")))
     return _cell_cost(call, call.tensor("cx").numel, CELLS["lstm"].forward + added)
 
 
-@rule("aten._thnn_fused_lstm_cell_backward", "aten._thnn_fused_lstm_cell_backward_impl")
+@rule(
+    "aten._thnn_fused_lstm_cell_backward",
+    "aten._thnn_fused_lstm_cell_backward_impl",
+    "costlab.cuda_lstm_cell_backward",
+)
 def lstm_cell_backward(call: Call) -> Cost:
     biases = 4 * int(bool(call.args["has_bias"]))
     return _cell_cost(call, call.tensor("cx").numel, CELLS["lstm"].backward + biases)
 
 
-@rule("aten._thnn_fused_gru_cell")
+@rule("aten._thnn_fused_gru_cell", "costlab.cuda_gru_cell")
 def gru_cell(call: Call) -> Cost:
     added = 6 * int(call.has("input_bias"))
     return _cell_cost(call, call.tensor("hx").numel, CELLS["gru"].forward + added)
 
 
-@rule("aten._thnn_fused_gru_cell_backward")
+@rule("aten._thnn_fused_gru_cell_backward", "costlab.cuda_gru_cell_backward")
 def gru_cell_backward(call: Call) -> Cost:
     biases = 6 * int(bool(call.args["has_bias"]))
     return _cell_cost(call, call.tensor("grad_hy").numel, CELLS["gru"].backward + biases)

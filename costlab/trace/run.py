@@ -25,10 +25,13 @@ def quiet_collector() -> Iterator[None]:
     """Keep the garbage collector from freeing storages at moments of its own choice.
 
     What exists already is frozen out of the collector, so that the collections before each
-    trace are quick.
+    trace are quick. Within another one it does nothing.
     """
     enabled = gc.isenabled()
-    gc.collect()
+    if not enabled and gc.get_freeze_count():
+        yield
+        return
+    gc.collect(1)  # the oldest generation takes longest: torch and sympy are in it
     gc.freeze()
     gc.disable()
     try:

@@ -7,6 +7,7 @@ command line writes for the same figure.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
 
 from PySide6.QtCore import QByteArray, QCoreApplication, QMimeData, QRectF, QSize
@@ -35,7 +36,7 @@ def file_filter() -> str:
 
 
 def save_figure(spec: AnyFigure, path: str | Path, scale: float = SCALE) -> Path:
-    """Write a figure in the format of the suffix of ``path``, on a light ground.
+    """Write a figure in the format of the suffix of ``path``, on a light ground; any thread may.
 
     Args:
         spec: what to write.
@@ -97,19 +98,33 @@ def renderer_of(svg: str) -> QSvgRenderer:
     return QSvgRenderer(QByteArray(svg.replace(f'"{FONT}"', f'"{fonts.TEXT}"').encode()))
 
 
-def copy_figure(spec: AnyFigure) -> None:
-    """Put the figure on the clipboard as picture, SVG and table at once.
+@dataclass(frozen=True, slots=True)
+class Copied:
+    """A figure as everything that the clipboard holds of it."""
+
+    picture: QImage
+    svg: str
+    table: str
+
+
+def copied(spec: AnyFigure) -> Copied:
+    """Draw a figure for the clipboard; any thread may.
 
     Raises:
         InputError: if there is nothing to draw.
     """
-    data = QMimeData()
     try:
-        data.setImageData(image(spec))
-        data.setData(_SVG_TYPE, QByteArray(to_svg(spec).encode()))
+        return Copied(image(spec), to_svg(spec), to_tsv(spec))
     except ValueError as cause:
         raise InputError(_("there is nothing to draw"), given=str(cause)) from cause
-    data.setText(to_tsv(spec))
+
+
+def to_clipboard(copy: Copied) -> None:
+    """Put a figure on the clipboard as picture, SVG and table at once."""
+    data = QMimeData()
+    data.setImageData(copy.picture)
+    data.setData(_SVG_TYPE, QByteArray(copy.svg.encode()))
+    data.setText(copy.table)
     QGuiApplication.clipboard().setMimeData(data)
 
 

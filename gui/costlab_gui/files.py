@@ -17,7 +17,6 @@ from costlab_gui.model.recovery import Autosave, Recovered, discard
 from costlab_gui.model.session import Session
 from costlab_gui.model.session_file import SUFFIX, load, save
 from costlab_gui.settings import Settings
-from costlab_gui.tasks import import_file
 
 _AUTOSAVE_MS = 1500
 
@@ -106,9 +105,7 @@ class Files:
         return True
 
     def write_report(self, path: Path | None = None) -> None:
-        """Write the report of what is shown, asking for the file unless it is given."""
-        from costlab_gui.model.report import write_report
-
+        """Have the report of what is shown written, asking for the file unless it is given."""
         if path is None:
             path = self._ask_save(
                 _("Save report"),
@@ -117,13 +114,18 @@ class Files:
             )
         if path is None:
             return
-        session, workspace = self.hub.session, self.hub.workspace
-        try:
-            write_report(session, workspace, self.hub.runs.points(), path)
-        except CostLabError as error:
-            self.hub.tell(error)
-            return
-        self.hub.tell(_("wrote {path}").format(path=path))
+        session, workspace, target = self.hub.session, self.hub.workspace.apart(), path
+        points = self.hub.runs.points()
+
+        def write() -> Path:
+            from costlab_gui.model.report import write_report
+
+            return write_report(session, workspace, points, target)
+
+        self.hub.worker.do(
+            write,
+            lambda written: self.hub.tell(_("wrote {path}").format(path=written)),
+        )
 
     def import_runs(self, path: Path | None = None) -> None:
         """Import measurements from a file, asking for it unless it is given."""
@@ -132,6 +134,8 @@ class Files:
                 _("Import measurements"), _("Measurements (*.json *.jsonl *.sqlite)")
             )
         if path is not None:
+            from costlab_gui.tasks import import_file
+
             import_file(self.hub, path)
 
     def recover(self, item: Recovered) -> None:

@@ -11,6 +11,7 @@ from costlab_gui.jobs.idle import Idle
 from costlab_gui.jobs.job_list import JobList
 from costlab_gui.jobs.landmark_finder import LandmarkFinder
 from costlab_gui.jobs.run_watcher import RunWatcher
+from costlab_gui.jobs.worker import Worker
 from costlab_gui.model.document import Document
 from costlab_gui.model.jobs import RUNNING
 from costlab_gui.model.messages import Message, Messages
@@ -55,6 +56,10 @@ class Hub(QObject):
         self.messages = Messages()
         self.idle = Idle(self)
         self.closing.connect(self.idle.stop)
+        self.worker = Worker(self.tell, self)
+        self.closing.connect(self.worker.stop)
+        self.loader = Worker(self.tell, self)
+        self.closing.connect(self.loader.stop)
         self.jobs = JobList(self)
         self.runs = RunWatcher(lambda: document.session, self)
         self.runs.changed.connect(lambda: self.data_changed.emit("runs"))

@@ -1,32 +1,49 @@
-"""Finds calls that keep the window from answering, for tests and for ``--watchdog``."""
+"""Finds calls that keep the window from answering, for tests and for the scripted tour."""
 
 from __future__ import annotations
 
 import sys
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import takewhile
 
 from PySide6.QtCore import QObject, Qt, QTimer
 
 LIMIT_S = 0.05
 _BEAT_MS = 5
 _LOOK_S = 0.005
+_SLOW_S = 0.01
+_KEPT = 400
+
+Stack = tuple[str, ...]
+"""Calls, outermost first, as "file:line in function"."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """The event loop stood still for ``lasted_s``; ``stack`` is where, seen at ``LIMIT_S``."""
+    """The event loop stood still.
+
+    Attributes:
+        lasted_s: for how long.
+        worked_s: how long its thread had a core meanwhile; the rest it waited.
+        stacks: where it was, looked at every few milliseconds.
+    """
 
     lasted_s: float
-    stack: str
+    worked_s: float
+    stacks: tuple[Stack, ...]
 
     @property
     def place(self) -> str:
-        """The innermost line of CostLab's own code."""
-        places = self.stack.splitlines() or [""]
-        own = [line for line in places if "costlab" in line]
-        return (own or places)[-1]
+        """CostLab's own call that all of the time was spent in; "" where none was seen."""
+        common = self.stacks[0] if self.stacks else ()
+        for stack in self.stacks[1:]:
+            common = tuple(a for a, _b in takewhile(_alike, zip(common, stack, strict=False)))
+        own = [line for line in common if "costlab" in line]
+        return (own or list(common) or [""])[-1]
 
 
 class Watchdog(QObject):
@@ -40,8 +57,8 @@ class Watchdog(QObject):
         self.stalls: list[Stall] = []
         self._limit_s = limit_s
         self._watched = threading.get_ident()
-        self._beat_at = time.monotonic()
-        self._seen = ""
+        self._beat_at, self._worked_s = time.monotonic(), time.thread_time()
+        self._seen: list[Stack] = []
         self._ended = threading.Event()
         self._beat = QTimer(self)
         self._beat.setTimerType(Qt.TimerType.PreciseTimer)
@@ -51,7 +68,7 @@ class Watchdog(QObject):
 
     def start(self) -> None:
         """Begin to watch."""
-        self._beat_at = time.monotonic()
+        self._beat_at, self._worked_s = time.monotonic(), time.thread_time()
         self._beat.start()
         self._thread.start()
 
@@ -62,21 +79,38 @@ class Watchdog(QObject):
         self._ended.set()
         self._thread.join()
 
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """What is done meanwhile is done by the script that uses the app, and does not count."""
+        self._note()
+        yield
+        self._beat_at, self._worked_s, self._seen = time.monotonic(), time.thread_time(), []
+
     def _note(self) -> None:
-        now = time.monotonic()
-        lasted, self._beat_at = now - self._beat_at - _BEAT_MS / 1000, now
+        now, worked = time.monotonic(), time.thread_time()
+        lasted = now - self._beat_at - _BEAT_MS / 1000
         if lasted > self._limit_s:
-            self.stalls.append(Stall(lasted, self._seen))
-        self._seen = ""
+            self.stalls.append(Stall(lasted, worked - self._worked_s, tuple(self._seen)))
+        self._beat_at, self._worked_s, self._seen = now, worked, []
 
     def _watch(self) -> None:
         while not self._ended.wait(_LOOK_S):
+            seen = self._seen
             late = time.monotonic() - self._beat_at - _BEAT_MS / 1000
-            if late > self._limit_s and not self._seen:
-                self._seen = _stack_of(self._watched)
+            if late > _SLOW_S and len(seen) < _KEPT:
+                seen.append(_stack_of(self._watched))
 
 
-def _stack_of(thread: int) -> str:
+def _alike(calls: tuple[str, str]) -> bool:
+    return _function(calls[0]) == _function(calls[1])
+
+
+def _function(line: str) -> str:
+    file, _, rest = line.rpartition(":")
+    return f"{file} {rest.partition(' in ')[2]}"
+
+
+def _stack_of(thread: int) -> Stack:
     """Where a thread is, outermost call first.
 
     Nothing here waits, so no frame is held while its thread goes on: a painter in one has to end
@@ -88,4 +122,4 @@ def _stack_of(thread: int) -> str:
         code = frame.f_code
         places.append(f"{code.co_filename}:{frame.f_lineno} in {code.co_name}")
         frame = frame.f_back
-    return "\n".join(reversed(places))
+    return tuple(reversed(places))

@@ -22,8 +22,9 @@ from costlab_gui.actions import Actions
 from costlab_gui.files import Files
 from costlab_gui.hub import Hub
 from costlab_gui.model.recovery import lost
+from costlab_gui.pages.opener import PageOpener
 from costlab_gui.pages.page import Page
-from costlab_gui.pages.registry import make_page, titles
+from costlab_gui.pages.registry import titles
 from costlab_gui.settings import Settings
 from costlab_gui.widgets.architecture_list import ArchitectureList
 from costlab_gui.widgets.formula_card import FormulaCard
@@ -37,6 +38,7 @@ from costlab_gui.widgets.sizes_panel import SizesPanel
 from costlab_gui.widgets.status_line import StatusLine
 from costlab_gui.widgets.top_bar import TopBar
 
+_LOAD_MS = 1500  # from the first picture, when what was just opened has been looked at
 _NARROW_EM = 96  # narrower windows begin without the right column
 
 
@@ -81,7 +83,7 @@ class MainWindow(QMainWindow):
         self.tabs = QTabBar(expanding=False, drawBase=False)
         self.tabs.setAccessibleName(_("pages"))
         self.stack = QStackedWidget()
-        self._pages: dict[str, Page] = {}
+        self.pages = PageOpener(hub, self.stack)
         for key, title in titles().items():
             self.tabs.setTabData(self.tabs.addTab(title), key)
         layout.addWidget(self.tabs)
@@ -105,7 +107,13 @@ class MainWindow(QMainWindow):
         hub.asked.connect(self._take_asked)
         hub.changed.connect(self._on_changed)
         self._restore()
+        self.page(hub.session.page)
         self._on_changed(frozenset({"page"}))
+        self._load = QTimer(self)
+        self._load.setSingleShot(True)
+        self._load.setInterval(_LOAD_MS)
+        self._load.timeout.connect(self.pages.load_all)
+        hub.closing.connect(self._load.stop)
         # The first picture does not wait for what takes long.
         for work in (hub.runs.watch, hub.landmarks.watch):
             hub.idle.later(work)
@@ -120,11 +128,8 @@ class MainWindow(QMainWindow):
         self.hub.flush()
 
     def page(self, key: str) -> Page:
-        """The page ``key``, made when it is first asked for."""
-        if key not in self._pages:
-            self._pages[key] = make_page(key, self.hub)
-            self.stack.addWidget(self._pages[key])
-        return self._pages[key]
+        """The page ``key``, made now if it is not there yet."""
+        return self.pages.page(key)
 
     @property
     def current_page(self) -> Page:
@@ -185,11 +190,14 @@ class MainWindow(QMainWindow):
         """The first picture is there: do what waited for it."""
         self.hub.idle.release()
         renderer().release()
+        self._load.start()
 
     def _take_asked(self, what: str, detail: object) -> None:
         path = detail if isinstance(detail, Path) else None
         if what == "import":
             self.files.import_runs(path)
+        elif what == "open trace" and not self.pages.has("monitor"):
+            self.page("monitor").take_asked(what, detail)
         elif what == "devices":
             from costlab_gui.widgets.device_dialog import DeviceDialog
 
@@ -209,7 +217,7 @@ class MainWindow(QMainWindow):
     def _on_changed(self, changed: frozenset[str]) -> None:
         if "page" in changed:
             key = self.hub.session.page
-            self.stack.setCurrentWidget(self.page(key))
+            self.pages.open(key)
             self.tabs.setCurrentIndex(list(titles()).index(key))
         self.files.show_title()
 

@@ -76,6 +76,10 @@ def _global(b: int, n: int, d: int, w: int, G: int) -> int:
     return 12 * b * n * d**2 + 2 * b * G * d**2 + core
 
 
+def _ring(b: int, n: int, d: int, c: int, r: int, G: int) -> int:
+    return 8 * b * n * d**2 + 4 * b * d * (_blocks(n, c) * (3 * c + r * c + G) + n * G)
+
+
 def _selective(b: int, n: int, d: int, s: int, r: int) -> int:
     return 2 * b * n * 2 * d * (3 * d + r + 2 * s + r + s + 4)
 
@@ -85,8 +89,20 @@ def _dual(b: int, n: int, d: int, h: int, s: int, c: int) -> int:
     return mixer + 2 * b * _blocks(n, c) * (c * s + c * 2 * d + 2 * 2 * d * s)
 
 
+def _taps(w: int, causal: bool) -> int:
+    return w if causal else 2 * w + 1
+
+
 def _window(b: int, n: int, d: int, w: int, causal: bool) -> int:
     return 8 * b * n * d**2 + 4 * b * d * _blocks(n, w) * (2 if causal else 3) * w
+
+
+def _sinks(b: int, n: int, d: int, w: int, G: int) -> int:
+    return 8 * b * n * d**2 + 4 * b * d * _blocks(n, w) * (2 * w + min(G, n))
+
+
+def _dilated(b: int, n: int, d: int, w: int, c: int, causal: bool) -> int:
+    return 8 * b * n * d**2 + 4 * b * d * _blocks(n, c) * (2 if causal else 3) * w
 
 
 def _linear(b: int, n: int, d: int, h: int, c: int, causal: bool) -> int:
@@ -136,11 +152,18 @@ def _affine(maps: int) -> Count:
 
 # fmt: off
 ENTRIES = (
+    Entry("bidirectional_gru", lambda b, n, d: 24 * b * n * d**2, lambda d: 2 * _affine(3)(d)),
+    Entry("bidirectional_lstm", lambda b, n, d: 32 * b * n * d**2, lambda d: 2 * _affine(4)(d)),
+    Entry("attention_sinks", _sinks, lambda d: 4 * d**2, sizes={"G": 2}),
+    Entry("bigbird", _ring, lambda d: 4 * d**2),
+    Entry("convolution", lambda b, n, d, w, causal: 2 * b * n * d**2 * _taps(w, causal),
+          lambda d, w, causal: d**2 * _taps(w, causal)),
     Entry("activation_checkpointing", _block, _gpt_weights),
     Entry("alibi", lambda: 0, lambda: 0, square=True),
     Entry("cross_attention", lambda b, n, m, d: 4 * b * (n + m) * d**2 + 4 * b * n * m * d,
           lambda d: 4 * d**2),
     Entry("cross_entropy", lambda: 0, lambda: 0),
+    Entry("dilated_window", _dilated, lambda d: 4 * d**2, sizes={"w": 2, "c": 6}),
     Entry("embedding", lambda: 0, lambda d, V: V * d),
     Entry("encoder_block", _block, _gpt_weights),
     Entry("encoder_decoder", _two_stacks, lambda d, f, L: (
@@ -155,6 +178,10 @@ ENTRIES = (
         a * (_block(b, n, d, f, 1) + 2 * b * n * d * V)),
         lambda d, f, V: _gpt_weights(d, f, 1) + d * V, sizes={"a": 3}),
     Entry("gru", lambda b, n, d: 12 * b * n * d**2, _affine(3)),
+    Entry("gru_2014", lambda b, n, d: 12 * b * n * d**2, lambda d: 6 * d**2 + 3 * d),
+    Entry("gru_cell_loop", lambda b, n, d: 12 * b * n * d**2, _affine(3)),
+    Entry("int8_cache_attention", _grouped, lambda d, h, g, k: 2 * d * k * (h + g),
+          sizes={"k": 4, "c": 2}),
     Entry("latent_attention", _latent, _latent_maps),
     Entry("layer_norm", lambda: 0, lambda d: 2 * d),
     Entry("learned_positions", lambda: 0, lambda n, d: n * d),
@@ -168,6 +195,8 @@ ENTRIES = (
           lambda d, f, r: r * (d + f)),
     Entry("lsh_attention", _hashed, lambda d: 3 * d**2),
     Entry("lstm", lambda b, n, d: 16 * b * n * d**2, _affine(4)),
+    Entry("lstm_1997", lambda b, n, d: 12 * b * n * d**2, lambda d: 6 * d**2 + 3 * d),
+    Entry("lstm_cell_loop", lambda b, n, d: 16 * b * n * d**2, _affine(4)),
     Entry("mamba", _selective, lambda d, s, r: 6 * d**2 + 2 * d * (5 + 2 * r + 3 * s + 2)),
     Entry("mamba2", _dual, lambda d, h, s: (
         d * (4 * d + 2 * s + h) + 5 * (2 * d + 2 * s) + 3 * h + 2 * d + 2 * d**2)),
@@ -190,6 +219,8 @@ ENTRIES = (
           lambda d, f: _gpt_weights(d, f, 1), square=True),
     Entry("sinusoidal_positions", lambda: 0, lambda: 0),
     Entry("sliding_window", _window, lambda d: 4 * d**2),
+    Entry("stacked_gru", lambda b, n, d, L: 12 * L * b * n * d**2, lambda d, L: L * _affine(3)(d)),
+    Entry("stacked_lstm", lambda b, n, d, L: 16 * L * b * n * d**2, lambda d, L: L * _affine(4)(d)),
     Entry("transformer_block", _block, lambda d, f, L: L * (4 * d**2 + 2 * d * f + 4 * d)),
 )
 # fmt: on

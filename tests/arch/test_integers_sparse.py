@@ -19,6 +19,10 @@ ROWS = (
         "transformers 5.24, LongformerSelfAttention on the CPU, whose chunks of 2w overlap by w",
         # Our output projection; blocks of w see 3w keys: 12nwd in place of 14nwd - 8w**2d.
         more=2 * 4096 * 768**2 - 2 * 4096 * 256 * 768 + 8 * 256**2 * 768),
+    Row("bigbird", {"b": 1, "n": 4096, "d": 768, "h": 12, "c": 64, "r": 3, "G": 128},
+        22_322_085_888, "transformers 5.24, BigBirdBlockSparseAttention on the CPU",
+        # Our output projection; blocks that are global or next to one meet as many keys as others.
+        more=2 * 4096 * 768**2 + 4 * 768 * 64 * (2 * 8 + 2) * 64),
     Row("performer", {"b": 1, "n": 4096, "d": 768, "h": 12, "r": 256, "c": 64}, 6_467_616_768,
         "performer-pytorch 1.1.4, bidirectional core, torch's counter on meta", part="core",
         # The normaliser is a sum by entry here, and no product.

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
 
-from costlab.arch import longformer, mamba, mamba2
+from costlab.arch import bigbird, longformer, mamba, mamba2
 
 
 def _copy(theirs: nn.Module, names: Mapping[str, nn.Module]) -> None:
@@ -52,6 +53,36 @@ def test_longformer(first: int) -> None:
         is_global_attn=True,
     )[0]
     _agree(ours(x), there, 1e-6)
+
+
+def test_bigbird() -> None:
+    """Their first and last block are global: with the sequence one block on, ours' first two."""
+    from transformers import BigBirdConfig
+    from transformers.models.big_bird.modeling_big_bird import (
+        BigBirdBlockSparseAttention,
+        BigBirdModel,
+    )
+
+    n, c, seed = 60, 4, 7
+    config = BigBirdConfig(
+        hidden_size=24, num_attention_heads=3, block_size=c, num_random_blocks=2,
+        num_hidden_layers=1,
+    )  # fmt: skip
+    theirs = BigBirdBlockSparseAttention(config, seed).train()
+    ours = bigbird.BigBird(bigbird.Config(n, 24, 3, c, r=2, G=2 * c, bias=True))
+    _copy(theirs, {"query": ours.q, "key": ours.k, "value": ours.v})
+    ours.o = nn.Identity()  # type: ignore[assignment]
+    lengths, counts = theirs._get_rand_attn_plan(n, c, 2)
+    np.random.seed(seed)  # as their forward does
+    drawn = theirs._bigbird_block_rand_mask_with_head(n, n, c, c, 3, lengths, counts)
+    chosen = torch.zeros(3, n // c, 2, dtype=torch.int64)
+    chosen[:, 2:] = (torch.tensor(np.stack(drawn)) + 1) % (n // c)
+    ours.core.place(chosen, torch.ones_like(chosen, dtype=torch.bool))
+    x = torch.randn(2, n, 24)
+    masks = BigBirdModel.create_masks_for_block_sparse_attn(torch.ones(2, n), c)
+    blocked, band, row, column = masks
+    there = theirs(x, band, row, column, blocked, blocked)[0]
+    _agree(ours(x.roll(c, 1)).roll(-c, 1), there, 1e-6)
 
 
 def test_mamba() -> None:

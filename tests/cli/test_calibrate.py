@@ -41,7 +41,7 @@ def test_calibrate(
     monkeypatch.setattr(programs, "check_device", lambda device, threads: None)
 
     assert main(["calibrate", *options, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["schema"] == "costlab.calibrate/2"
+    assert json.loads(capsys.readouterr().out)["schema"] == "costlab.calibrate/3"
     assert asked == [expected]
     assert main(["calibrate", *options]) == 0
     shown = dict(line.split("  ", 1) for line in capsys.readouterr().out.splitlines())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +154,72 @@ def test_predict(capsys: pytest.CaptureFixture[str]) -> None:
     assert "datasheet bound" in capsys.readouterr().out
 
 
+def test_predict_a_generation(capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["predict", "gqa_attention", "d=64", "h=4", "g=2", "--mode", "generate"]
+    argv += ["--prompt", "1k", "--new", "3", "--device", "L4"]
+    (point,) = run_json(capsys, *argv)["points"]
+
+    parts = point["generate"]
+    assert (point["mode"], parts["prompt"], parts["new"]) == ("generate", 1024, 3)
+    assert point["state_bytes"] == 2 * 1027 * 2 * 16 * 4
+    assert point["time_s"] == pytest.approx(parts["prefill_s"] + parts["decode_s"])
+    assert parts["tokens_per_s"] == pytest.approx(3 / point["time_s"])
+    assert main(argv) == 0
+    assert "3 tokens after 1 024" in capsys.readouterr().out
+    assert main([*argv, "b=1,2"]) == 0
+    assert capsys.readouterr().out.count("gqa_attention") == 2
+
+
+def test_writing_is_predicted_without_torch() -> None:
+    code = (
+        "import sys\n"
+        "from costlab.cli.__main__ import main\n"
+        "words = ['predict', 'gpt_block', '--device', 'L4', '--mode']\n"
+        "main([*words, 'generate', '--prompt', '9', '--new', '4'])\n"
+        "main([*words, 'decode', '--stream', '50/s'])\n"
+        "print('torch' in sys.modules, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stderr == "False\n"
+
+
+def test_predict_a_stream(capsys: pytest.CaptureFixture[str]) -> None:
+    argv = ["predict", "gqa_attention", "lstm", "n=64", "d=64", "--mode", "decode"]
+    argv += ["--stream", "1k/s", "--device", "L4"]
+    attention, lstm = (point["stream"] for point in run_json(capsys, *argv)["points"])
+
+    assert attention["keeps_up"]
+    assert attention["falls_behind_from"] > 64
+    assert lstm["falls_behind_from"] is None
+    assert main(argv) == 0
+    assert "stream of 1 000 tokens/s: 1 ms for each" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["lstm", "--mode", "generate", "--prompt", "9"], "no --new"),
+        (["lstm", "--mode", "generate", "--prompt", "9", "--new", "0"], "positive integer"),
+        (["lstm", "n=9", "--mode", "generate", "--prompt", "9", "--new", "1"], "leave n out"),
+        (["longformer", "--mode", "generate", "--prompt", "9", "--new", "1"], "token by token"),
+        (["a.py:f", "--mode", "generate", "--prompt", "9", "--new", "1"], "catalogue"),
+        (["lstm", "--prompt", "9"], "--mode generate"),
+        (["lstm", "--stream", "50/s"], "--mode decode"),
+        (["lstm", "--mode", "decode", "--stream", "soon"], "--stream"),
+        (["feed_forward", "--mode", "decode", "--stream", "50/s"], "no such mode"),
+    ],
+)
+def test_bad_writing_is_one_line(
+    capsys: pytest.CaptureFixture[str], words: list[str], says: str
+) -> None:
+    assert main(["predict", *words, "--device", "L4"]) == 2
+
+    error = capsys.readouterr().err
+    assert says in error
+    assert len(error.splitlines()) == 1
+
+
 def test_predict_needs_a_calibration_for_this_machine(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -256,3 +324,16 @@ def test_the_table_of_a_paper(capsys: pytest.CaptureFixture[str]) -> None:
     assert all(row["work"] or row["reason"] for row in rows)
     assert main(["list", "--paper", "wang2020"]) == 0
     assert "Linformer" in capsys.readouterr().out
+
+
+def test_the_tables_of_all_papers_agree_or_say_why(capsys: pytest.CaptureFixture[str]) -> None:
+    tables = run_json(capsys, "list", "--paper", "all")["tables"]
+
+    assert len(tables) == 5
+    ours = {"n**2*d": "b*d*n**2", "n*d**2": "b*d**2*n", "w*n*d": "b*d*n*w",
+            "w*n*d**2": "b*d**2*n*w", "n/w": "ceiling((n - 1)/w)"}  # fmt: skip
+    for row in (row for table in tables for row in table["rows"]):
+        for column in ("work", "depth", "path", "memory", "decode", "state"):
+            theirs = row.get(f"paper_{column}")
+            if theirs and not row["reason"]:
+                assert row[column] == ours.get(theirs, theirs), row

@@ -30,9 +30,11 @@ def test_the_mask_of_a_window_is_the_band(causal: bool) -> None:
             assert seen == (i - 3 < j <= i if causal else abs(i - j) <= 3)
 
 
-@pytest.mark.parametrize(("name", "per_step"), [("rnn", 3), ("rnn_cell_loop", 3), ("lstm", 2)])
+@pytest.mark.parametrize(
+    ("name", "per_step"), [("rnn", 3), ("rnn_cell_loop", 3), ("lstm", 2), ("lstm_1997", 1)]
+)
 def test_a_chain_grows_by_the_operators_of_a_step(name: str, per_step: int) -> None:
-    """A product, a sum and tanh; along an LSTM's cell a product and a sum."""
+    """A product, a sum and tanh; along an LSTM's cell a product and a sum, in 1997 a sum alone."""
     short, long = (chain_of(name, sizes_at(name, n), {}) or 0 for n in (5, 9))
 
     assert long - short == 4 * per_step

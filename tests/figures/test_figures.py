@@ -15,11 +15,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costlab.figures.frame import Frame, clip_area, clip_line
-from costlab.figures.scale import Scale, scale_of, tick_label
+from costlab.figures.scale import Scale, scale_of
 from costlab.figures.spec import LINEAR, LOG, MEASURED, Axis, FigureSpec, Mark, Ring, Series
 from costlab.figures.svg import figure_frame, figure_svg
 from costlab.figures.table import figure_csv, to_tsv
 from costlab.figures.text import figure_text
+from costlab.figures.ticks import label, ticks
 
 SVG = "{http://www.w3.org/2000/svg}"
 X = (128.0, 256.0, 512.0, 1024.0)
@@ -196,9 +197,9 @@ def test_series_of_unequal_length_are_refused() -> None:
 def test_ticks_lie_inside_ascend_and_are_few(
     low: float, factor: float, unit: str, scale: str
 ) -> None:
-    ticks = Scale(Axis("x", unit, scale), low, low * factor).ticks()
+    found = Scale(Axis("x", unit, scale), low, low * factor).ticks()
 
-    values = [value for value, _label in ticks]
+    values = [value for value, _label in found]
     assert values == sorted(set(values))
     assert all(low * (1 - 1e-6) <= v <= low * factor * (1 + 1e-6) for v in values)
     assert 2 <= len(values) <= 13
@@ -207,21 +208,32 @@ def test_ticks_lie_inside_ascend_and_are_few(
 @pytest.mark.parametrize(
     ("value", "unit", "text"),
     [
-        (8192.0, "", "8k"), (3000.0, "", "3 000"), (2.0**20, "", "1M"), (128.0, "", "128"),
+        (8192.0, "", "8k"), (3000.0, "", "3000"), (2.0**20, "", "1M"), (128.0, "", "128"),
         (2.0**31, "B", "2 GiB"), (0.01, "s", "10 ms"), (0.1, "FLOP/B", "0.1"),
-        (1e4, "FLOP/B", "10 000"),
+        (1e4, "FLOP/B", "10\N{NARROW NO-BREAK SPACE}000"),
     ],
 )  # fmt: skip
 def test_tick_labels_have_units_and_sizes_as_they_are_typed(
     value: float, unit: str, text: str
 ) -> None:
-    assert tick_label(value, unit) == text
+    assert label(value, unit) == text
+
+
+@pytest.mark.parametrize("axis", [Axis("n"), Axis("t", "s"), Axis("m", "B", LINEAR)])
+def test_exports_have_the_ticks_of_the_screen(axis: Axis) -> None:
+    most = 6 if axis.scale == LINEAR else 8
+    screen = [one for one in ticks(axis, 64.0, 2.0**20, most) if one.label]
+
+    assert Scale(axis, 64.0, 2.0**20).ticks() == [
+        (one.value, one.label.replace("\N{NARROW NO-BREAK SPACE}", " ")) for one in screen
+    ]
+    assert len(screen) >= 3
 
 
 def test_linear_ticks_of_bytes_are_binary() -> None:
-    ticks = Scale(Axis("memory", "B", LINEAR), 0.0, 250 * 2.0**20).ticks()
+    found = Scale(Axis("memory", "B", LINEAR), 0.0, 250 * 2.0**20).ticks()
 
-    assert [label for _value, label in ticks] == ["0 B", "64 MiB", "128 MiB", "192 MiB"]
+    assert [text for _value, text in found] == ["0 B", "64 MiB", "128 MiB", "192 MiB"]
 
 
 @given(st.lists(st.floats(1e-6, 1e9), min_size=1, max_size=20))

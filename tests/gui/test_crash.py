@@ -25,14 +25,15 @@ from costlab_gui.model.session import Session, Setting
 
 app = QApplication(["costlab"])
 session = Session(
-    programs=("lstm",), selected="lstm", page="measure", low=16, high=512,
+    programs=("lstm",), selected="lstm", page="measure", low=16, high=64,
     setting=Setting(sizes={"b": 1, "n": 64, "d": 16}),
 )
 window = build_window("dark", session)
 window.show()
 page = window.page("measure")
-page.form.values.setText("16:512:x2")
-page.form.values.textEdited.emit("16:512:x2")
+page.form.values.setText("16:64:x2")
+page.form.values.textEdited.emit("16:64:x2")
+page.form.repeats.setValue(3)
 window.files.keep_copy()
 process = page.start()
 process.heard.connect(
@@ -64,7 +65,7 @@ def test_a_killed_app_leaves_points_and_session_and_no_process(
     assert alive == []
     with Store(default_store(), read_only=True) as store:
         (run,) = store.runs()
-        assert 1 <= run.points < 6
+        assert 1 <= run.points < 3
     window = build_window("dark")
     qtbot.addWidget(window, before_close_func=lambda one: one.hub.closing.emit())
     window.offer_lost()

@@ -14,7 +14,7 @@ from costlab.errors import InputError
 from costlab.figures import Axis, FigureSpec, Series, figure_csv, figure_svg, to_tsv
 from costlab.figures.palette import CURVES
 from costlab.figures.svg import figure_frame
-from costlab_gui.export import copy_figure, image, save_figure
+from costlab_gui.export import copied, image, save_figure, to_clipboard
 
 X = (128.0, 256.0, 512.0)
 SPEC = FigureSpec("Time", Axis("n"), Axis("time", "s"), (Series("a", X, (1e-3, 2e-3, 4e-3)),))
@@ -71,7 +71,7 @@ def test_what_cannot_be_written_says_why(
 
 
 def test_the_clipboard_gets_picture_svg_and_table_at_once(qtbot: QtBot) -> None:
-    copy_figure(SPEC)
+    to_clipboard(copied(SPEC))
 
     data = QGuiApplication.clipboard().mimeData()
     assert data.hasImage()

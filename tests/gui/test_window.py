@@ -178,15 +178,19 @@ def test_a_dropped_session_opens(opened: Opener, tmp_path: Path) -> None:
     assert window.hub.session.low == 77
 
 
-def test_the_report_holds_the_figures_of_the_view(opened: Opener, tmp_path: Path) -> None:
+def test_the_report_holds_the_figures_of_the_view(
+    opened: Opener, qtbot: QtBot, tmp_path: Path
+) -> None:
     window = opened()
     window.hub.change("two", metrics=("flop", "memory"))
     for suffix in ("html", "md", "csv", "json"):
         window.files.write_report(tmp_path / f"r.{suffix}")
+    qtbot.waitUntil(lambda: not window.hub.worker.busy, timeout=20_000)
     assert (tmp_path / "r.html").read_text().count("<svg") >= 2
     points = json.loads((tmp_path / "r.json").read_text())["points"]
     assert {point["architecture"] for point in points} == set(window.hub.session.shown)
     window.files.write_report(tmp_path / "r.docx")
+    qtbot.waitUntil(lambda: not window.hub.worker.busy)
     assert window.hub.messages.all[-1].level == "error"
 
 

@@ -6,13 +6,22 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from costlab.measurement.evidence import Evidence
 from costlab.measurement.judge import judge
 from costlab.measurement.point import PointSpec, ProcessTiming
-from costlab.measurement.shared_core import Core, counted, probe_s, quickest_of, shared_share
+from costlab.measurement.shared_core import (
+    Core,
+    as_if_alone,
+    counted,
+    probe_s,
+    quickest_of,
+    shared_share,
+    slow_down,
+)
 from costlab.measurement.timing import TimingPlan, time_process
 
 _QUICK_S, _SLOW_S = 10e-6, 21e-6
@@ -135,3 +144,28 @@ def test_a_seek_moves_to_a_core_that_is_free_and_leaving_lets_the_system_choose(
 
 def test_the_fixed_work_takes_some_microseconds() -> None:
     assert 0 < min(probe_s() for _ in range(20)) < 1e-3
+
+
+@given(
+    alone_s=st.floats(1e-3, 10.0),
+    factor=st.floats(0.0, 1.1),
+    shares=st.lists(st.floats(0.0, 1.0), min_size=4, max_size=9),
+)
+def test_the_time_alone_follows_from_calls_shared_more_and_less(
+    alone_s: float, factor: float, shares: list[float]
+) -> None:
+    shares = [0.0, 0.3, 0.6, 0.95, *shares]
+    samples = [alone_s * (1 + factor * share) for share in shares]
+    timing = replace(_timing(samples, [_SLOW_S] * len(samples)), shared_shares=tuple(shares))
+
+    assert slow_down(timing) == pytest.approx(factor, abs=1e-6)
+    assert as_if_alone(timing, _QUICK_S).median_s == pytest.approx(alone_s)
+
+
+def test_without_a_contrast_only_calls_that_shared_little_count() -> None:
+    timing = _timing([1.0, 1.1, 1.3, 1.2, 1.05], [_SLOW_S] * 5)
+    alike = replace(timing, shared_shares=(0.1, 0.2, 0.3, 0.25, 0.15))
+
+    assert slow_down(alike) is None
+    assert as_if_alone(alike, _QUICK_S).median_s == 1.05
+    assert as_if_alone(replace(alike, shared_shares=(0.9,) * 5), _QUICK_S).median_s == 1.1

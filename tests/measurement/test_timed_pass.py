@@ -172,7 +172,7 @@ def test_nothing_but_the_calls_is_in_the_timed_part() -> None:
     timed_pass(_SPEC, backend, _runnable(call, torch.tensor([1.0, 2.0])), plan, vary=True)
 
     timed = ["start", "call 1", "stop"]
-    first, warmup, hot = timed, ["start", "call 1", "stop"] * 7, timed
+    first, warmup, hot = timed, timed * (3 + 7), timed
     cold = ["cold", *timed]
     varied = [
         part

@@ -211,6 +211,31 @@ def test_rnn_gives_torchs_output_and_gradients(kind: Any, options: dict[str, Any
     torch.testing.assert_close(grads, expected_grads, atol=1e-5, rtol=1e-4)
 
 
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize(("kind", "count"), [(nn.LSTMCell, 2), (nn.GRUCell, 1)])
+def test_cell_gives_torchs_output_and_gradients(kind: Any, count: int, bias: bool) -> None:
+    cell = kind(6, 5, bias=bias).double()
+    x = torch.randn(3, 6, dtype=torch.float64, requires_grad=True)
+    states = [torch.randn(3, 5, dtype=torch.float64, requires_grad=True) for _ in range(count)]
+    leaves = [x, *states, *cell.parameters()]
+
+    def results() -> list[Tensor]:
+        after = cell(x, tuple(states) if count == 2 else states[0])
+        return [*after] if count == 2 else [after]
+
+    expected = results()
+    weights = [torch.randn_like(t) for t in expected]
+    expected_grads = torch.autograd.grad(expected, leaves, weights)
+    seen = Operators()
+    with seen, CudaStandins():
+        got = results()
+        grads = torch.autograd.grad(got, leaves, weights)
+    name = kind.__name__.lower().replace("cell", "_cell")
+    assert seen.names == [f"cuda_{name}", f"cuda_{name}_backward"]
+    torch.testing.assert_close(got, expected, atol=1e-13, rtol=0)
+    torch.testing.assert_close(grads, expected_grads, atol=1e-13, rtol=0)
+
+
 def test_rnn_lies_in_memory_as_cudnn_writes_it() -> None:
     layer = nn.GRU(6, 5, batch_first=True)
     with CudaStandins(), torch.no_grad():

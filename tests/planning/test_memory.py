@@ -10,9 +10,18 @@ from benchmarks.reference_rows import Row, rows
 from benchmarks.reference_training import megatron, training_memory
 from costlab.errors import SizeError
 from costlab.planning.blocks import attention, experts, norm
-from costlab.planning.memory import divided, first_stage, layer_saved, model_states, rank_parameters
+from costlab.planning.memory import (
+    divided,
+    layer_saved,
+    model_states,
+    rank_memory,
+    rank_shapes,
+)
 from costlab.planning.model import Layer
+from costlab.planning.parallel import Plan
 from costlab.planning.precision import precision
+from costlab.planning.stages import Stage
+from costlab.planning.tensors import elements
 from costlab.planning.totals import parameters
 
 MIXED = precision("mixed")
@@ -52,7 +61,9 @@ def test_key_value_heads_are_copied_once_there_are_fewer_than_ranks() -> None:
 
 def test_experts_are_divided_by_both_kinds_of_ranks() -> None:
     layer = Layer("moe", experts(64, 32, 8, 2, "gate"), 3)
-    assert rank_parameters([layer], 2, ep=4) == 3 * (64 * 8 + 8 * 3 * 64 * 32 // (2 * 4))
+    stage, plan = Stage((layer,)), Plan(dp=4, tp=2, ep=4)
+    assert elements(rank_shapes(stage, plan, expert=False)) == 3 * 64 * 8
+    assert elements(rank_shapes(stage, plan, expert=True)) == 3 * 8 * 3 * 64 * 32 // (2 * 4)
 
 
 def test_shares_are_padded() -> None:
@@ -62,11 +73,11 @@ def test_shares_are_padded() -> None:
 
 def test_more_stages_than_layers_are_refused() -> None:
     with pytest.raises(SizeError, match="at most 2"):
-        first_stage(megatron(64, 4, 2), MIXED, 1, 8, pp=3)
+        rank_memory(megatron(64, 4, 2), Plan(pp=3), 8, MIXED)
     with pytest.raises(SizeError, match="zero=4"):
         model_states(10, MIXED, zero=4)
 
 
 def test_full_recomputation_keeps_the_inputs_alone() -> None:
-    found = first_stage(megatron(64, 4, 2), MIXED, 3, 8, recompute="full")
+    found = rank_memory(megatron(64, 4, 2), Plan(micro=3, recompute=2), 8, MIXED)
     assert found.activations == Fraction(2 * 2 * 3 * 8 * 64)

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from costlab.arch import registry
 from costlab.formulas import store
@@ -34,7 +32,6 @@ def _machines() -> list[Machine]:
     cold = replace(
         calibrated,
         cold_share=0.7,
-        fault_s_per_byte=3e-10,
         program_factor=1.2,
         warming_s=1e-4,
         launch_s=_LAUNCHES,
@@ -69,13 +66,15 @@ def _at(
     return found
 
 
-@settings(max_examples=6, deadline=None)
-@given(st.integers(0, 2**32 - 1), st.sampled_from(range(3)))
-def test_stacked_times_are_those_of_the_model(seed: int, which: int) -> None:
-    """Programs of all modes in one batch; each class at the sizes where it holds."""
-    machine, draw = _machines()[which], np.random.default_rng(seed)
+@pytest.mark.parametrize("third", range(3))
+def test_stacked_times_are_those_of_the_model(third: int, seed: int) -> None:
+    """A third of the programs of all modes in one batch; each class at sizes where it holds.
+
+    Which machine a third is timed for changes with the seed, as the sizes do.
+    """
+    machine, draw = _machines()[(third + seed) % 3], np.random.default_rng([seed, third])
     expected, batch = [], []
-    for name, mode in _PROGRAMS:
+    for name, mode in _PROGRAMS[third::3]:
         derivation = store.load(name, mode)
         pieces = _pieces(derivation, draw)
         assert pieces, (name, mode)

@@ -7,9 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from costlab.algebra import as_expr
 from costlab.formulas import store
-from costlab.formulas.record import CostClass, Quantity
+from costlab.formulas.record import CostClass
 from costlab.prediction.timing import runs_fused, time_of
 from tests.prediction.machines import FlatRates, flat_machine
 from tests.prediction.programs import group, n
@@ -58,24 +57,6 @@ def test_a_layer_in_cpp_costs_its_launches_and_products() -> None:
     times = time_of(CostClass((), {}, (product, gate), ()), {"n": 20}, machine, "forward")
 
     assert float(times.launch_s) == pytest.approx(20 * 2 * 0.25 + 20 * 3.0)
-
-
-@pytest.mark.parametrize(("blocks", "expected"), [(1.5, 1.0), (2.1, 3.0)])
-def test_memory_that_may_be_fresh_is_predicted_in_the_middle(
-    blocks: float, expected: float
-) -> None:
-    """A pass of 1 s that takes 8 s more where its memory is fresh: sqrt(1 * 9) = 3 s."""
-    elements = 2**21
-    peak = as_expr(round(40 * blocks)) * n / 10
-    program = CostClass((), {"peak_bytes_step": Quantity(peak)}, (_COPY,), ())
-    machine = replace(
-        flat_machine(bytes_per_s=8 * elements), fault_s_per_byte=8 / (4 * blocks * elements)
-    )
-
-    times = time_of(program, {"n": elements}, machine, "forward")
-
-    assert float(times.total_s) == pytest.approx(expected, rel=0.01)
-    assert float(times.high_s) == pytest.approx(9.0 if blocks > 2 else 1.0, rel=0.01)
 
 
 def test_a_product_takes_at_least_as_long_as_a_copy_of_its_operands() -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ import pytest
 from costlab.measurement.timing import TimingPlan
 from costlab.store import Store
 from costlab.sweep import SweepPlan, expand, resume, run_sweep
+from costlab.sweep.run import Opener, open_pair
 
 _ROOT = Path(__file__).parents[2]
 _FACTORY = """
@@ -40,6 +43,13 @@ with Store(Path(sys.argv[1])) as store:
 def _plan(*targets: str, n: list[int]) -> SweepPlan:
     """A plan whose points take as little time as they can."""
     return SweepPlan(expand(targets, {"n": n}), seed=4, repeats=3, resident=False, timing=_BRIEF)
+
+
+@pytest.fixture(scope="module")
+def opener() -> Iterator[Opener]:
+    """Real workers of this machine's CPU that go on from one sweep to the next."""
+    with open_pair("cpu", 1) as workers:
+        yield lambda _device, _threads: contextlib.nullcontext(workers)
 
 
 @pytest.fixture
@@ -74,17 +84,17 @@ def test_a_killed_sweep_goes_on_where_it_stopped(tmp_path: Path, target: str) ->
 
 
 def test_points_are_stored_as_they_come_and_a_bad_one_costs_only_itself(
-    tmp_path: Path, target: str
+    tmp_path: Path, target: str, opener: Opener
 ) -> None:
     plan = _plan(target, "no_such_thing", n=[3])
     with Store(tmp_path / "runs.sqlite") as store:
         seen = []
-        for result in run_sweep(plan, store, "r"):
+        for result in run_sweep(plan, store, "r", opener=opener):
             seen.append((result.architecture, result.status))
             assert store.statuses("r")[result.point] == result.status
             assert result.run == "r"
-        again = list(run_sweep(plan, store, "r"))
-        failed = list(run_sweep(plan, store, "r", retry_failed=True))
+        again = list(run_sweep(plan, store, "r", opener=opener))
+        failed = list(run_sweep(plan, store, "r", retry_failed=True, opener=opener))
         stored = {point["architecture"]: point for point in store.points("r")}
 
     assert dict(seen)["no_such_thing"] == "crash"
@@ -95,22 +105,24 @@ def test_points_are_stored_as_they_come_and_a_bad_one_costs_only_itself(
     assert [result.architecture for result in failed] == ["no_such_thing"]
 
 
-def test_changed_code_is_measured_again(tmp_path: Path, target: str) -> None:
+def test_changed_code_is_measured_again(tmp_path: Path, target: str, opener: Opener) -> None:
     plan = _plan(target, n=[3])
     with Store(tmp_path / "runs.sqlite") as store:
-        first = list(run_sweep(plan, store, "r"))
+        first = list(run_sweep(plan, store, "r", opener=opener))
         Path(target.rpartition(":")[0]).write_text(_FACTORY.replace("x + x", "x * x"))
-        second = list(run_sweep(plan, store, "r"))
+        second = list(run_sweep(plan, store, "r", opener=opener))
 
     assert len(first) == len(second) == 1
     assert first[0].point != second[0].point
 
 
-def test_a_cancel_ends_the_sweep_and_leaves_the_point_open(tmp_path: Path, target: str) -> None:
+def test_a_cancel_ends_the_sweep_and_leaves_the_point_open(
+    tmp_path: Path, target: str, opener: Opener
+) -> None:
     plan = _plan(target, n=[3, 5])
     with Store(tmp_path / "runs.sqlite") as store:
-        cancelled = list(run_sweep(plan, store, "r", cancelled=lambda: True))
-        rest = list(run_sweep(plan, store, "r"))
+        cancelled = list(run_sweep(plan, store, "r", cancelled=lambda: True, opener=opener))
+        rest = list(run_sweep(plan, store, "r", opener=opener))
 
     assert [result.status for result in cancelled] == ["cancelled"]
     assert len(rest) == 2

@@ -243,3 +243,15 @@ def test_the_collector_is_as_before() -> None:
         assert gc.get_freeze_count() > 0
     assert gc.isenabled()
     assert gc.get_freeze_count() == 0
+
+
+def test_one_within_another_leaves_the_collector_to_the_outer_one() -> None:
+    gc.enable()
+    with quiet_collector():
+        frozen = gc.get_freeze_count()
+        with quiet_collector():
+            assert not gc.isenabled()
+        assert not gc.isenabled()
+        assert gc.get_freeze_count() == frozen
+    assert gc.isenabled()
+    assert gc.get_freeze_count() == 0

@@ -36,6 +36,12 @@ class Idle(QObject):
         if not self._held:
             self._timer.start()
 
+    def first(self, work: Callable[[], object]) -> None:
+        """Do ``work`` before all that waits already: the user waits for it."""
+        self._work.appendleft(work)
+        if not self._held:
+            self._timer.start()
+
     def soon(self, work: Callable[[], object]) -> None:
         """Do ``work`` now, or when the hold ends."""
         if self._held:

@@ -86,9 +86,6 @@ def _calibrated(machine: Machine, rates: CalibratedRates) -> Iterable[Line]:
             format_value(seconds, "s"),
         )
     yield Line(_("a dependent step more"), format_value(machine.step_s, "s"))
-    if machine.fault_s_per_byte:
-        rate = 1 / machine.fault_s_per_byte
-        yield Line(_("memory fresh from the system"), format_value(rate, "B/s"))
     yield Line(_("spread between rounds of the same timing"), format_percent(record.spread))
 
 

@@ -40,6 +40,7 @@ class Curves:
 
     def __init__(self) -> None:
         self._known: list[tuple[_Question, dict[str, Curve | CostLabError]]] = []
+        self._latest: list[_Latest] = []
 
     def of(
         self, session: Session, setting: Setting, workspace: Workspace, metric: str, points: int
@@ -53,13 +54,27 @@ class Curves:
             metric: one of ``prediction.grid.METRICS``.
             points: how many sizes a curve has.
         """
+        asked = (Same(session), Same(setting), workspace.version, points)
+        # The panels of a frame ask one after the other.
+        for latest in self._latest:
+            if latest.asked == asked and metric in latest.metrics:
+                return latest.found
         question = _question(session, setting, workspace, metric, points)
-        for known, found in self._known:
-            if known == question:
-                return found
-        found = _answer(session, question)
-        self._known = [*self._known[1 - _KEPT :], (question, found)]
+        found = next((found for known, found in self._known if known == question), None)
+        if found is None:
+            found = _answer(session, question)
+            self._known = [*self._known[1 - _KEPT :], (question, found)]
+        self._latest = [*self._latest[-1:], _Latest(asked, question.metrics, found)]
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Latest:
+    """What was asked last: session, setting, version of the workspace, points."""
+
+    asked: tuple[Same, Same, int, int]
+    metrics: tuple[str, ...]
+    found: dict[str, Curve | CostLabError]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 
 from costlab.errors import CostLabError, InputError, SizeError
 from costlab.figures.build import size_axis
+from costlab.figures.numbers import Numbers
 from costlab.figures.spec import LINEAR, LOG, MEASURED, PREDICTED, Axis, FigureSpec, Mark, Series
-from costlab.formulas.identity import cached_by_identity
+from costlab.formulas.identity import Same, cached_by_identity
 from costlab.formulas.record import Derivation
 from costlab.i18n import _
 from costlab.prediction.api import predict
@@ -20,6 +22,7 @@ from costlab.prediction.grid import METRICS as PREDICTABLE
 from costlab.prediction.record import Prediction
 from costlab_gui.model.curves import Curve
 from costlab_gui.model.session import Session, Setting
+from costlab_gui.model.stored import fitting
 from costlab_gui.model.workspace import NotDerived, Workspace
 
 POINTS = 256
@@ -70,9 +73,6 @@ def panel(
     series: list[Series] = []
     problems: dict[str, str] = {}
     waiting: list[NotDerived] = []
-    stored: dict[str, list[Mapping[str, Any]]] = {}
-    for one in measured:
-        stored.setdefault(one["architecture"], []).append(one)
     known = metric in PREDICTABLE
     curves, compared = (
         workspace.curves.of(session, setting, workspace, metric, points)
@@ -93,7 +93,7 @@ def panel(
                 series.append(_predicted(session, workspace, target, metric, compared, True))
             except CostLabError as error:
                 problems.setdefault(target, _("B: {error}").format(error=error))
-        series += _measured(session, workspace, target, metric, stored.get(target, ()))
+        series += _measured(session, workspace, target, metric, measured)
     figure = FigureSpec(
         title=f"{metric_title(metric)}, {session.setting.mode}",
         x=_axis(session.over, session.log_x),
@@ -120,16 +120,27 @@ def read_out(
     problems: dict[str, str] = {}
     for target in session.shown:
         try:
-            found[target] = point(
-                session.setting,
-                workspace,
-                target,
-                {session.over: at} if at else {},
-                None if doubled is None else doubled.get(target, ()),
-            )
+            found[target] = read_one(session, workspace, target, at, doubled)
         except CostLabError as error:
             problems[target] = str(error)
     return found, problems
+
+
+def read_one(
+    session: Session,
+    workspace: Workspace,
+    target: str,
+    at: int | None,
+    doubled: Mapping[str, Collection[str]] | None = None,
+) -> Prediction:
+    """One of :func:`read_out`, which are kept: asking again costs nothing.
+
+    Raises:
+        CostLabError: if there is none.
+    """
+    sizes = {session.over: at} if at else {}
+    wanted = None if doubled is None else doubled.get(target, ())
+    return point(session.setting, workspace, target, sizes, wanted)
 
 
 def point(
@@ -146,8 +157,30 @@ def point(
     """
     derivation = workspace.derivation(target, setting)
     own = _known(derivation, {**setting.sizes, **sizes})
-    machine = workspace.machine(setting)
-    return predict(derivation, own, machine, threads=setting.threads, doubled=doubled)
+    found = _prediction(
+        Same(derivation),
+        tuple(own.items()),
+        Same(workspace.machine(setting)),
+        setting.threads,
+        None if doubled is None else tuple(doubled),
+    )
+    if isinstance(found, CostLabError):
+        raise found.with_traceback(None)
+    return found
+
+
+@lru_cache(maxsize=128)
+def _prediction(
+    derivation: Same,
+    sizes: tuple[tuple[str, int], ...],
+    machine: Same,
+    threads: int | None,
+    doubled: tuple[str, ...] | None,
+) -> Prediction | CostLabError:
+    try:
+        return predict(derivation.item, dict(sizes), machine.item, threads=threads, doubled=doubled)
+    except CostLabError as error:
+        return error
 
 
 def _known(derivation: Derivation, sizes: Mapping[str, int]) -> dict[str, int]:
@@ -171,14 +204,14 @@ def _predicted(
     if isinstance(values, CostLabError):
         raise values
     good = np.isfinite(values.value)
-    if not good.any():
+    everywhere = bool(good.all())
+    if not everywhere and not good.any():
         raise SizeError(
             _("no formula between these sizes"), given=f"{session.over}={session.low}.."
         )
-    everywhere = bool(good.all())
 
     def kept(numbers: NDArray[np.float64]) -> tuple[float, ...]:
-        return tuple((numbers if everywhere else numbers[good]).tolist())
+        return Numbers.of(numbers if everywhere else numbers[good])
 
     banded = metric == "time" and not faint and bool(np.isfinite(values.high[good]).all())
     return Series(
@@ -196,7 +229,7 @@ def _predicted(
 @cached_by_identity(256)
 def _numbers(array: NDArray[np.float64]) -> tuple[float, ...]:
     """The numbers of the sizes of an axis, which many curves and frames share."""
-    return tuple(array.tolist())
+    return Numbers.of(array)
 
 
 _FIELDS: Mapping[str, str] = {"time": "time_s", "memory": "peak_bytes", "energy": "energy_j"}
@@ -210,45 +243,31 @@ def _measured(
     points: Sequence[Mapping[str, Any]],
 ) -> list[Series]:
     field = _FIELDS.get(metric)
-    if field is None:
+    found = fitting(points, session, target) if field is not None else ()
+    if field is None or not found:
         return []
-    found = [
-        point
-        for point in points
-        if point.get(field) is not None and belongs(point, session, target)
-    ]
+    name = _("{name}, measured").format(name=workspace.title(target))
+    series = _drawn(Same(found), session.over, field, name, session.colour(target))
+    return [series] if series is not None else []
+
+
+@lru_cache(maxsize=256)
+def _drawn(points: Same, over: str, field: str, name: str, colour: int) -> Series | None:
+    """The points that have a value of ``field``, along ``over``; None without any."""
+    found = [point for point in points.item if point.get(field) is not None]
     if not found:
-        return []
-    found.sort(key=lambda point: point["sizes"][session.over])
-    bars = [point.get("time_interval_s") for point in found] if metric == "time" else []
+        return None
+    found.sort(key=lambda point: point["sizes"][over])
+    bars = [point.get("time_interval_s") for point in found] if field == "time_s" else []
     whole = bool(bars) and all(bar is not None for bar in bars)
-    return [
-        Series(
-            name=_("{name}, measured").format(name=workspace.title(target)),
-            x=tuple(float(point["sizes"][session.over]) for point in found),
-            y=tuple(float(point[field]) for point in found),
-            kind=MEASURED,
-            colour=session.colour(target),
-            low=tuple(float(bar[0]) for bar in bars if bar) if whole else (),
-            high=tuple(float(bar[1]) for bar in bars if bar) if whole else (),
-        )
-    ]
-
-
-def belongs(point: Mapping[str, Any], session: Session, target: str) -> bool:
-    """Whether a stored point is of ``target`` at the session's setting, but for ``over``."""
-    setting = session.setting
-    sizes = point["sizes"]
-    return (
-        point["architecture"] == target
-        and point["mode"] == setting.mode
-        and point["dtype"] == setting.dtype
-        and session.over in sizes
-        and all(
-            value == setting.sizes[name]
-            for name, value in sizes.items()
-            if name != session.over and name in setting.sizes
-        )
+    return Series(
+        name=name,
+        x=tuple(float(point["sizes"][over]) for point in found),
+        y=tuple(float(point[field]) for point in found),
+        kind=MEASURED,
+        colour=colour,
+        low=tuple(float(bar[0]) for bar in bars if bar) if whole else (),
+        high=tuple(float(bar[1]) for bar in bars if bar) if whole else (),
     )
 
 

@@ -19,7 +19,6 @@ from costlab_gui.model.wording import conditions
 from costlab_gui.model.workspace import NotDerived, Workspace
 
 TOO_LARGE, OUTSIDE, UNKNOWN = "too large", "outside", "unknown"
-MIN_REPEATS = 3
 MOST_POINTS = 500
 
 _RUNTIME_BYTES = 300 * 2**20

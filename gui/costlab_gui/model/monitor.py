@@ -13,12 +13,15 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from costlab.devices.readers import DeviceReader, partial_query
 from costlab.devices.readings import Sample, missing
-from costlab.devices.recording import Recording
 from costlab.devices.system import open_readers
 from costlab.i18n import _
+
+if TYPE_CHECKING:
+    from costlab.devices.recording import Recording
 
 PERIODS_S = (1.0, 0.5, 0.25)
 KEPT_S = 120.0
@@ -242,6 +245,8 @@ class _Log:
         if path != self._path:
             self.close()
             if path is not None:
+                from costlab.devices.recording import Recording
+
                 self._recording = Recording(path, readers, period_s=period_s)
                 self._path = path
         if self._recording is not None:

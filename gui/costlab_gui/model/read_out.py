@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,8 +14,9 @@ from costlab.i18n import _
 from costlab.prediction.record import Prediction
 from costlab.prediction.search import lattice_step
 from costlab.units import format_count, format_percent, format_ratio, format_value
-from costlab_gui.model.explore import belongs, read_out
+from costlab_gui.model.explore import read_one, read_out
 from costlab_gui.model.session import Session
+from costlab_gui.model.stored import fitting
 from costlab_gui.model.workspace import Workspace
 
 PROGRAM, PREDICTED, SPREAD, MEASURED, ERROR, PEAK, FLOP, STATE, BOUND = (
@@ -76,9 +78,9 @@ def table(
     The predictions are those of ``costlab predict``. ``measured`` are stored points; those at
     exactly this size are shown.
     """
-    found, problems = read_out(session, workspace, at, {session.selected: (session.over,)})
+    found, problems = read_out(session, workspace, at, _doubled(session))
     place = at if at is not None else session.sizes.get(session.over)
-    whole = any(belongs(point, session, target) for point in measured for target in session.shown)
+    whole = any(fitting(measured, session, target) for target in session.shown)
     bounds = all(one.basis == DATASHEET for one in found.values())
     columns = _columns(session.setting.mode, whole, not bounds)
     rows = tuple(
@@ -95,6 +97,18 @@ def table(
     if session.hands is not None:
         heading += " · " + _("times at the machine's own width")
     return ReadOut(heading, columns, rows, _doubling(session, workspace, found))
+
+
+def pieces(session: Session, workspace: Workspace, at: int | None) -> Iterator[None]:
+    """Do what :func:`table` needs a program at a time, so that it costs nothing afterwards."""
+    for target in session.shown:
+        with contextlib.suppress(CostLabError):
+            read_one(session, workspace, target, at, _doubled(session))
+        yield
+
+
+def _doubled(session: Session) -> dict[str, tuple[str, ...]]:
+    return {session.selected: (session.over,)}
 
 
 def snapped(session: Session, workspace: Workspace, size: float) -> int:
@@ -175,14 +189,12 @@ def measured_point(
     session: Session, target: str, at: int | None, measured: Sequence[Mapping[str, Any]]
 ) -> Mapping[str, Any] | None:
     """The latest of the stored points that has a time of ``target`` at exactly this size."""
-    fitting = (
+    found = (
         point
-        for point in reversed(measured)
-        if belongs(point, session, target)
-        and point["sizes"][session.over] == at
-        and point.get("time_s") is not None
+        for point in reversed(fitting(measured, session, target))
+        if point["sizes"][session.over] == at and point.get("time_s") is not None
     )
-    return next(fitting, None)
+    return next(found, None)
 
 
 def _measured_time(

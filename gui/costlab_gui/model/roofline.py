@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from costlab.errors import CostLabError
@@ -54,19 +54,32 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
-    """A figure and its numbers; ``problems`` says why a program is missing."""
+    """A figure and its numbers; ``problems`` says why a program is missing.
+
+    ``levels`` are the names of all levels of memory, drawn or not, from the nearest outwards.
+    """
 
     figure: RooflineSpec | None
     rows: tuple[Row, ...]
     problems: Mapping[str, str]
     notes: tuple[str, ...]
+    levels: tuple[str, ...] = ()
 
 
-def roofline(session: Session, workspace: Workspace, operators: bool = False) -> Roofline:
-    """Place the shown programs, or the operators of the selected one, at the current sizes."""
+def roofline(
+    session: Session,
+    workspace: Workspace,
+    operators: bool = False,
+    without: Collection[str] = (),
+) -> Roofline:
+    """Place the shown programs, or the operators of the selected one, at the current sizes.
+
+    ``without`` names levels of memory that are left out; see :meth:`Roofs.without`.
+    """
     setting = session.setting
     try:
-        roofs = roofs_of(workspace.machine(setting), setting.dtype)
+        whole = roofs_of(workspace.machine(setting), setting.dtype)
+        roofs = whole.without(without)
     except CostLabError as error:
         return Roofline(None, (), {}, (str(error),))
     problems: dict[str, str] = {}
@@ -108,7 +121,8 @@ def roofline(session: Session, workspace: Workspace, operators: bool = False) ->
         ),
         caption=" ".join(found),
     )
-    return Roofline(figure, tuple(rows), problems, found)
+    levels = tuple(level.name for level in whole.levels)
+    return Roofline(figure, tuple(rows), problems, found, levels)
 
 
 def notes(roofs: Roofs, rows: list[Row], operators: bool) -> tuple[str, ...]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
 
 from costlab.hardware.calibration_record import CalibrationRecord
 from costlab.hardware.machine import Machine
@@ -43,6 +43,15 @@ class Roofs:
     def level(self, working_set: float) -> Level:
         """The nearest level that holds ``working_set`` bytes."""
         return next(level for level in self.levels if working_set <= level.capacity_bytes)
+
+    def without(self, names: Collection[str]) -> Roofs:
+        """The same without some levels: what lay there lies in the next one outwards.
+
+        The outermost stays whatever is named.
+        """
+        *inner, outer = self.levels
+        kept = tuple(level for level in inner if level.name not in names)
+        return replace(self, levels=(*kept, outer))
 
 
 def roofs_of(machine: Machine, dtype: str) -> Roofs:

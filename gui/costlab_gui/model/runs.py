@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from costlab.devices import fingerprint
 from costlab.errors import CostLabError, StoreError
 from costlab.i18n import _
 from costlab.store.home import default_store
@@ -91,6 +90,7 @@ class Runs:
         self._marks: dict[str, int] = {}
         self._rows: dict[str, tuple[int, ...]] = {}
         self._points: dict[int, Point] = {}
+        self._shown: tuple[Point, ...] | None = None
         self._wanted: tuple[str, ...] = ()
         self._here = ""
         self.complete = True
@@ -120,6 +120,7 @@ class Runs:
         # Whether a process lives is not written in the file.
         if seen == self._seen and not running and not self.problem and self.complete:
             return False
+        self._shown = None
         before = (self.lines, self._marks, self._wanted, self.problem, len(self._points))
         try:
             self._read(path, wanted, also, exists=files[0] is not None)
@@ -139,9 +140,12 @@ class Runs:
 
     def points(self, run: str | None = None) -> tuple[Point, ...]:
         """Points of one of the wanted runs (None: of all of them), without raw samples."""
-        names = self._wanted if run is None else self._names([run])
-        rows = (number for name in names for number in self._rows.get(name, ()))
-        return tuple(self._points[number] for number in rows if number in self._points)
+        if run is not None:
+            return self._of(self._names([run]))
+        # Asked for in every frame: the same object until something is read.
+        if self._shown is None:
+            self._shown = self._of(self._wanted)
+        return self._shown
 
     def plan(self, run: str) -> tuple[Point, ...]:
         """The points that were planned for a run, as ``costlab runs --json`` gives them."""
@@ -158,6 +162,8 @@ class Runs:
             names, marks, running = view.names(), view.marks(), view.measuring()
             known = {line.run: line for line in self.lines}
             if not self._here:
+                from costlab.devices import fingerprint  # without runs nobody asks
+
                 self._here = fingerprint().id
             lines = []
             read, counted = dict(self._marks), 0
@@ -186,6 +192,10 @@ class Runs:
             self._points.update(zip(some, view.points(some), strict=True))
             self.complete = len(some) == len(missing) and read == marks
 
+    def _of(self, names: Sequence[str]) -> tuple[Point, ...]:
+        rows = (number for name in names for number in self._rows.get(name, ()))
+        return tuple(self._points[number] for number in rows if number in self._points)
+
     def _names(self, wanted: Sequence[str]) -> tuple[str, ...]:
         """The wanted runs that there are, each once."""
         found = (self.line(name) for name in wanted)
@@ -200,6 +210,7 @@ class Runs:
         self.lines, self.problem = (), ""
         self._seen, self._wanted = (), ()
         self._fixed, self._marks, self._rows, self._points = {}, {}, {}, {}
+        self._shown = None
         self.complete = True
 
 

@@ -12,6 +12,8 @@ PAGES = ("curves", "map", "roofline", "timeline", "formula", "measure", "monitor
 MODES = ("forward", "train", "prefill", "decode")
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 THIS_MACHINE = "this"
+REPEATS = (3, 20)
+"""Fewest and most timed processes of a point."""
 
 FIRST_SIZES: Mapping[str, int] = MappingProxyType({"b": 1, "n": 4096, "d": 512, "h": 8, "w": 256})
 
@@ -48,6 +50,27 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
+class ToMeasure:
+    """What the Measure page asks for, as it was typed.
+
+    Attributes:
+        over: the size that ``sizes`` are of.
+        sizes: as on the command line; "": those that are proposed for the axis.
+        repeats: timed processes of each point.
+        budget: of all points, as a duration; "": no limit.
+        energy: whether it is measured too.
+        all: whether points are measured that are left out otherwise.
+    """
+
+    over: str = ""
+    sizes: str = ""
+    repeats: int = 5
+    budget: str = ""
+    energy: bool = False
+    all: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Session:
     """The state of one window.
 
@@ -69,6 +92,7 @@ class Session:
         hands: how many hands share the work ("machine width"); None: the machine's own.
         runs: names of stored runs whose points are drawn; "latest" follows the newest.
         store: file of runs; "" is the default one.
+        measure: what the Measure page asks for.
     """
 
     programs: tuple[str, ...] = ("full_attention", "sliding_window", "linear_attention", "lstm")
@@ -92,6 +116,7 @@ class Session:
     hands: float | None = None
     runs: tuple[str, ...] = ("latest",)
     store: str = ""
+    measure: ToMeasure = field(default_factory=ToMeasure)
 
     @property
     def shown(self) -> tuple[str, ...]:

@@ -19,9 +19,11 @@ from costlab_gui.model.session import (
     METRICS,
     MODES,
     PAGES,
+    REPEATS,
     Budget,
     Session,
     Setting,
+    ToMeasure,
 )
 
 SCHEMA = "costlab.session/1"
@@ -87,6 +89,7 @@ def from_json(data: Any, folder: Path | None = None) -> tuple[Session, tuple[str
             setting=lambda value: _setting(value),
             reference=lambda value: None if value is None else _setting(value),
             budget=lambda value: Budget(**_fields(Budget, value)),
+            measure=lambda value: ToMeasure(**_fields(ToMeasure, value)),
             opened=_texts,
             colours=_indices,
         )
@@ -172,6 +175,8 @@ def _check(session: Session) -> None:
             raise _bad(name, value, ", ".join(allowed))
     if len(session.map_over) != 2:
         raise _bad("map_over", session.map_over)
+    if not REPEATS[0] <= session.measure.repeats <= REPEATS[1]:
+        raise _bad("repeats", session.measure.repeats, "{} to {}".format(*REPEATS))
     if not 1 <= session.low < session.high:
         raise _bad("low, high", f"{session.low}, {session.high}", "1 <= low < high")
 

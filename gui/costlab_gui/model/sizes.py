@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from costlab.arch import registry
 from costlab.errors import CostLabError
@@ -211,6 +212,7 @@ def _problem(name: str, values: Mapping[str, int], conditions: Mapping[str, list
     return ""
 
 
+@lru_cache(maxsize=256)
 def _parts(condition: str) -> tuple[str, str, str]:
     """ "h divides d" and "w <= n" as three words; anything else is no condition on two sizes."""
     words = condition.split()

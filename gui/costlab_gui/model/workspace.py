@@ -67,14 +67,28 @@ class Key:
 
 
 class Workspace:
-    """Answers what formulas and machines a setting means; keeps what was read."""
+    """Answers what formulas and machines a setting means; keeps what was read.
+
+    ``version`` counts how often the answers may have changed.
+    """
 
     def __init__(self) -> None:
+        self.version = 0
         self._own: dict[Key, Derivation | CostLabError] = {}
         self._committed: dict[Key, Derivation] = {}
+        # Asked for in every frame, many times.
+        self._answered: dict[tuple[object, ...], Derivation] = {}
+        self._titles: dict[str, str] = {}
         self.curves = Curves()
         self._machines: dict[tuple[str, str, int | None], Machine | CostLabError] = {}
         self._entries: tuple[Entry, ...] | None = None
+
+    def apart(self) -> Workspace:
+        """One for another thread: it knows what this one knows now, and keeps its own curves."""
+        made = Workspace()
+        made._own, made._committed = dict(self._own), dict(self._committed)
+        made._machines, made._entries = dict(self._machines), self._entries
+        return made
 
     def entries(self) -> tuple[Entry, ...]:
         """The catalogue's architectures that have formulas, by family."""
@@ -89,9 +103,14 @@ class Workspace:
 
     def title(self, target: str) -> str:
         """The short name of a program: its title without what follows a comma."""
-        if target in registry.names():
-            return registry.spec(target).title.partition(",")[0]
-        return target.rpartition("/")[2]
+        if target not in self._titles:
+            named = target in registry.names()
+            self._titles[target] = (
+                registry.spec(target).title.partition(",")[0]
+                if named
+                else target.rpartition("/")[2]
+            )
+        return self._titles[target]
 
     def modes(self, target: str) -> tuple[str, ...]:
         """Modes of a program; an opened module has what its factory allows, tried when asked."""
@@ -136,6 +155,8 @@ class Workspace:
     def forget_machines(self) -> None:
         """Read calibrations and profiles again: one of them has changed."""
         self._machines.clear()
+        self._answered.clear()
+        self.version += 1
 
     def backend(self, setting: Setting) -> str:
         """Whose operators the formulas of a setting count."""
@@ -161,6 +182,10 @@ class Workspace:
             NotDerived: if it is an opened module that nobody derived for this setting yet.
             CostLabError: if there are none, or the derivation failed.
         """
+        asked = (target, setting.mode, setting.dtype, setting.device, setting.threads,
+                 tuple(setting.options.items()))  # fmt: skip
+        if asked in self._answered:
+            return self._answered[asked]
         if target not in registry.names():
             key = self.key(target, setting)
             found = self._own.get(key)
@@ -181,6 +206,7 @@ class Workspace:
             self._committed[key] = formulas.load(
                 target, setting.mode, setting.dtype, backend, options
             )
+        self._answered[asked] = self._committed[key]
         return self._committed[key]
 
     def key(self, target: str, setting: Setting) -> Key:
@@ -195,10 +221,12 @@ class Workspace:
     def forget(self, target: str) -> None:
         """Drop all formulas of an opened module: its file has changed."""
         self._own = {key: found for key, found in self._own.items() if key.target != target}
+        self.version += 1
 
     def put(self, key: Key, found: Derivation | CostLabError) -> None:
         """Keep the formulas of an opened module, or why there are none."""
         self._own[key] = found
+        self.version += 1
 
 
 def _own_device(path: Path) -> DeviceChoice:

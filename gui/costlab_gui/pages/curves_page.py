@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+import contextlib
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer
+from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QSplitter, QVBoxLayout, QWidget
 
+from costlab.errors import CostLabError
 from costlab.figures.spec import FigureSpec
 from costlab.i18n import _
 from costlab.units import format_count
@@ -21,6 +24,7 @@ from costlab_gui.model.read_out import (
     PEAK,
     STATE,
     measured_point,
+    pieces,
     snapped,
     table,
 )
@@ -61,6 +65,12 @@ class CurvesPage(Page):
         self._frame = QTimer(self)
         self._frame.setSingleShot(True)
         self._frame.timeout.connect(self._show_values)
+        self._late: frozenset[str] = frozenset()
+        self._loading: Session | None = None
+        self._reading: Iterator[None] | None = None
+        self._piece = QTimer(self)
+        self._piece.setInterval(0)
+        self._piece.timeout.connect(self._read_on)
         self._lay_out()
         self.legend.toggled.connect(self._toggle)
         self.legend.isolated.connect(self._isolate)
@@ -99,6 +109,10 @@ class CurvesPage(Page):
         return self.hub.runs.points()
 
     def refresh(self, changed: frozenset[str]) -> None:
+        if changed & _OTHER_FORMULAS and not self._live:
+            self._late |= changed
+            self._load()
+            return
         session = self.hub.session
         if not changed or changed - {"sizes", "setting"}:
             self.options.refresh()
@@ -122,6 +136,27 @@ class CurvesPage(Page):
             low = self.read_out.sizeHint().height()
             low = min(low, int(0.34 * self.height()))
             self.split.setSizes([max(self.height() - low, low), low])
+
+    def _load(self) -> None:
+        """Have the formulas of now read and compiled in a thread; what is drawn stays till then."""
+        session, workspace, measured = self.hub.session, self.hub.workspace, self.measured
+        for metric in session.metrics:
+            self._view(metric)
+
+        def work() -> Session:
+            for metric in session.metrics:
+                with contextlib.suppress(CostLabError):  # it is told where it is drawn
+                    panel(session, workspace, metric, measured)
+            return session
+
+        self._loading = session
+        self.hub.loader.do(work, self._loaded)
+
+    def _loaded(self, session: Session) -> None:
+        if session is self._loading:
+            self._loading = None
+            changed, self._late = self._late, frozenset()
+            self.refresh(changed - _OTHER_FORMULAS | {"formulas are here"})
 
     def retheme(self) -> None:
         for view in self.views.values():
@@ -147,8 +182,8 @@ class CurvesPage(Page):
         if not self._frame.isActive():
             self._frame.start(_FRAME_MS)
 
-    def _asked(self, what: str, detail: object) -> None:
-        super()._asked(what, detail)
+    def take_asked(self, what: str, detail: object) -> None:
+        super().take_asked(what, detail)
         if not self.isVisible():
             return
         if what == "fit":
@@ -198,6 +233,33 @@ class CurvesPage(Page):
                _hashable(session.setting))  # fmt: skip
         if force or key != self._read:
             self._read = key
+            self._reading = pieces(session, self.hub.workspace, self.at)
+            self._piece.start()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if self._read is None:
+            self._show_values()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        super().hideEvent(event)
+        self._piece.stop()
+        if self._reading is not None:
+            self._reading = self._read = None
+
+    @property
+    def is_read(self) -> bool:
+        """Whether plots and table show the session of now."""
+        waits = self._loading is not None or self._reading is not None
+        return not waits and not self._frame.isActive()
+
+    def _read_on(self) -> None:
+        """Predict one more program; the table follows when all are there."""
+        assert self._reading is not None
+        if next(self._reading, self) is self:
+            self._reading = None
+            self._piece.stop()
+            session = self.hub.session
             found = table(session, self.hub.workspace, self.at, self.measured)
             self.read_out.show_read_out(found, session.selected)
 
@@ -271,6 +333,8 @@ class CurvesPage(Page):
         self._show_values()
 
     def _choose_curve(self, metric: str, index: int) -> None:
+        if self._loading is not None:  # those are the curves of before
+            return
         colour = self.views[metric].spec.series[index].colour
         self.hub.change(selected=self.hub.session.programs[colour])
 
@@ -290,6 +354,21 @@ class CurvesPage(Page):
                     self.views[other].fit()
             self._linking = False
 
+
+# Changes after which formulas may have to be read and compiled.
+_OTHER_FORMULAS = frozenset(
+    {
+        "mode",
+        "dtype",
+        "device",
+        "options",
+        "programs",
+        "reference",
+        "opened",
+        "formulas",
+        "machines",
+    }
+)
 
 # What the panels and the table compare by themselves; anything else draws all of it anew.
 _FIELDS = frozenset(

@@ -13,6 +13,7 @@ from costlab.figures.spec import AnyFigure, MapSpec
 from costlab.i18n import _
 from costlab.units import format_value
 from costlab_gui.hub import Hub
+from costlab_gui.jobs.worker import Worker
 from costlab_gui.model.explore import metric_title
 from costlab_gui.model.session import MAP_METRICS
 from costlab_gui.model.winner import (
@@ -33,7 +34,7 @@ _IDLE_MS, _WAIT_MS = 60, 400  # from the last change, and while something is dra
 
 
 class MapPage(FigurePage):
-    """The map is computed when nothing is dragged; the cross follows at once.
+    """The map is computed in a thread, when nothing is dragged; the cross follows at once.
 
     A click, or Enter on the cell that the arrow keys went to, sets both sizes.
     """
@@ -66,6 +67,9 @@ class MapPage(FigurePage):
         self.plot.clicked.connect(self._clicked)
         self.plot.stepped.connect(self._stepped)
         self.plot.chosen.connect(self._chosen)
+        self._number = 0
+        self._worker = Worker(hub.tell, self)
+        hub.closing.connect(self._worker.stop)
         self._idle = QTimer(self)
         self._idle.setSingleShot(True)
         self._idle.setInterval(_IDLE_MS)
@@ -98,13 +102,27 @@ class MapPage(FigurePage):
             self._idle.start()
 
     def compute(self) -> None:
-        """Compute and draw the map now."""
+        """Have the map computed now; the one before stays until it is there."""
         self._idle.stop()
         session, workspace = self.hub.session, self.hub.workspace
         self._rests_on = rests_on(session)
-        self._shown = winners(session, workspace)
-        missing = [f"{workspace.title(t)}: {why}" for t, why in self._shown.problems.items()]
-        self.show_figure(self._shown.figure, "\n".join([self._shown.why, *missing]))
+        self._number += 1
+        number = self._number
+        if self._shown.figure is None:
+            self.show_figure(None, _("The map is being computed."))
+        self._worker.do(
+            lambda: winners(session, workspace) if number == self._number else None,
+            lambda found: self._take(number, found),
+        )
+
+    def _take(self, number: int, found: Map | None) -> None:
+        """Show a map, unless another one was asked for meanwhile."""
+        if found is None or number != self._number:
+            return
+        self._shown = found
+        title = self.hub.workspace.title
+        missing = [f"{title(target)}: {why}" for target, why in found.problems.items()]
+        self.show_figure(found.figure, "\n".join([found.why, *missing]))
         self.notes.setText("\n".join([_("Predicted. A click or Enter sets both sizes."), *missing]))
         self._cell = None
         self._show_cross()

@@ -23,7 +23,7 @@ from costlab_gui.widgets.runs_view import RunsView
 
 _PLANNED_BY = frozenset({
     "programs", "hidden", "over", "low", "high", "mode", "dtype", "device", "threads", "options",
-    "sizes", "setting", "opened", "formulas", "machines",
+    "sizes", "setting", "opened", "formulas", "machines", "measure",
 })  # fmt: skip
 
 _CALIBRATED_BY = frozenset({"device", "dtype", "threads", "machines"})
@@ -80,6 +80,10 @@ class MeasurePage(Page):
         return _("Measure")
 
     def refresh(self, changed: frozenset[str]) -> None:
+        if "measure" in changed and self.form.asked == self.hub.session.measure:
+            changed -= {"measure"}  # the form itself said so, and is planned
+            if not changed:
+                return
         if not changed or changed & _PLANNED_BY:
             self.form.follow()
             why = why_not_here(self.hub.session.setting)

@@ -57,7 +57,6 @@ class MonitorPage(Page):
         self._loader = TraceLoader(self)
         self._loader.loaded.connect(self.show_trace)
         self._loader.failed.connect(self._failed)
-        hub.asked.connect(self._take_asked)
         Watch(hub, self).came.connect(self._show_live)
 
     @property
@@ -155,7 +154,8 @@ class MonitorPage(Page):
         self.bar.say("")
         self.hub.tell(error)
 
-    def _take_asked(self, what: str, path: object) -> None:
+    def take_asked(self, what: str, path: object) -> None:
+        super().take_asked(what, path)
         if what == "open trace" and isinstance(path, Path):
             self.open_trace(path)
 

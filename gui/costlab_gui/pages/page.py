@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from costlab.errors import CostLabError
 from costlab.figures.spec import AnyFigure
 from costlab.i18n import _
 from costlab_gui.hub import Hub
 
+if TYPE_CHECKING:
+    from costlab_gui.export import Copied
+
 CURVES_ONLY = frozenset(
     {"page", "over", "low", "high", "metrics", "log_x", "log_y", "linked", "budget", "runs",
-     "store", "reference", "hands"}
+     "store", "reference", "hands", "measure"}
 )  # fmt: skip
-"""Fields of the session that change nothing but the curves page."""
+"""Fields of the session that change nothing but the curves page, or what is measured."""
 
 
 class Page(QWidget):
@@ -31,7 +34,7 @@ class Page(QWidget):
         hub.changed.connect(self._note)
         hub.data_changed.connect(lambda which: self._note(frozenset({which})))
         hub.themed.connect(self.retheme)
-        hub.asked.connect(self._asked)
+        hub.asked.connect(self.take_asked)
 
     @property
     def title(self) -> str:
@@ -69,33 +72,39 @@ class Page(QWidget):
             if not name:
                 return
             path = Path(name)
-        try:
-            self.hub.tell(_("wrote {path}").format(path=save_figure(spec, path)))
-        except CostLabError as error:
-            self.hub.tell(error)
+        target = path
+        self.hub.worker.do(
+            lambda: save_figure(spec, target),
+            lambda written: self.hub.tell(_("wrote {path}").format(path=written)),
+        )
 
     def copy_figure(self) -> None:
         """Put :meth:`figure` on the clipboard."""
-        from costlab_gui.export import copy_figure
+        from costlab_gui.export import copied, to_clipboard
 
         spec = self.figure()
         if spec is None:
             self.hub.tell(_("there is no plot on this page"))
             return
-        try:
-            copy_figure(spec)
-        except CostLabError as error:
-            self.hub.tell(error)
-            return
-        self.hub.tell(_("copied as picture, vector picture and table"))
 
-    def showEvent(self, event: QShowEvent) -> None:
-        super().showEvent(event)
+        def put(copy: Copied) -> None:
+            to_clipboard(copy)
+            self.hub.tell(_("copied as picture, vector picture and table"))
+
+        self.hub.worker.do(lambda: copied(spec), put)
+
+    def prepare(self) -> None:
+        """Bring it up to date before it is shown."""
         if self._stale is not None:
             changed, self._stale = self._stale, None
             self.refresh(changed)
 
-    def _asked(self, what: str, detail: object) -> None:
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self.prepare()
+
+    def take_asked(self, what: str, detail: object) -> None:
+        """See ``Hub.asked``."""
         if not self.isVisible():
             return
         if what == "export plot":

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from costlab.i18n import _
-from costlab_gui.hub import Hub
 from costlab_gui.pages.page import Page
 
 
@@ -20,35 +21,9 @@ def titles() -> dict[str, str]:
     }
 
 
-def make_page(key: str, hub: Hub) -> Page:
-    """The page ``key``, built now."""
-    match key:
-        case "curves":
-            from costlab_gui.pages.curves_page import CurvesPage
-
-            return CurvesPage(hub)
-        case "map":
-            from costlab_gui.pages.map_page import MapPage
-
-            return MapPage(hub)
-        case "roofline":
-            from costlab_gui.pages.roofline_page import RooflinePage
-
-            return RooflinePage(hub)
-        case "timeline":
-            from costlab_gui.pages.timeline_page import TimelinePage
-
-            return TimelinePage(hub)
-        case "formula":
-            from costlab_gui.pages.formula_page import FormulaPage
-
-            return FormulaPage(hub)
-        case "measure":
-            from costlab_gui.pages.measure_page import MeasurePage
-
-            return MeasurePage(hub)
-        case "monitor":
-            from costlab_gui.pages.monitor_page import MonitorPage
-
-            return MonitorPage(hub)
-    raise KeyError(key)
+def page_class(key: str) -> type[Page]:
+    """The class of the page ``key``; its code is loaded now. Any thread may ask."""
+    name = f"{key}_page"
+    module = import_module(f"costlab_gui.pages.{name}")
+    found: type[Page] = getattr(module, f"{key.title()}Page")
+    return found

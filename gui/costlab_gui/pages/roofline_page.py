@@ -54,6 +54,9 @@ class RooflinePage(FigurePage):
         )
         self.choice.set_value([PROGRAMS])
         self.choice.chosen.connect(lambda _keys: self.refresh(frozenset()))
+        self._without: frozenset[str] = frozenset()
+        self.levels = SegmentedControl(_("levels of memory"), multiple=True)
+        self.levels.chosen.connect(self._levels_chosen)
         self._of = QLabel()
         set_role(self._of, "dim")
         self.plot.hovered.connect(self._hovered)
@@ -62,6 +65,7 @@ class RooflinePage(FigurePage):
         self.table.picked.connect(self._pick)
         self.head.addWidget(self.choice)
         self.head.addWidget(self._of)
+        self.head.addWidget(self.levels)
 
     @property
     def title(self) -> str:
@@ -80,7 +84,8 @@ class RooflinePage(FigurePage):
         if changed and changed <= _NOT_SHOWN:
             return
         session = self.hub.session
-        self._shown = roofline(session, self.hub.workspace, self.operators)
+        self._shown = roofline(session, self.hub.workspace, self.operators, self._without)
+        self._show_levels()
         spec = self._shown.figure
         name = self.hub.workspace.title(session.selected)
         self._of.setText(_("of {name}").format(name=name) if self.operators else "")
@@ -96,6 +101,19 @@ class RooflinePage(FigurePage):
         self.notes.setText("\n".join([" ".join(self._shown.notes), *missing]))
         self._picked = self.table.selected_row()
         self._tell(self._picked)
+
+    def _show_levels(self) -> None:
+        """A button for each level of memory; the outermost holds what lies nowhere else."""
+        names = self._shown.levels
+        self.levels.setVisible(len(names) > 1)
+        self.levels.set_choices([(name, name) for name in names])
+        self.levels.set_value(name for name in names if name not in self._without)
+        if names:
+            self.levels.set_usable(names[-1], False, _("What lies in no cache lies here."))
+
+    def _levels_chosen(self, shown: tuple[str, ...]) -> None:
+        self._without = frozenset(self._shown.levels) - set(shown)
+        self.refresh(frozenset())
 
     def summary(self) -> str:
         """The picture in words."""

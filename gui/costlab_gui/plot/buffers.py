@@ -33,21 +33,30 @@ def draw_pictures(painter: QPainter, picture: QPixmap, x: Array, y: Array) -> No
     _draw(painter, picture, x, y, picture.width(), picture.height(), scale, scale)
 
 
+def draw_parts(painter: QPainter, pictures: QPixmap, x: Array, y: Array) -> None:
+    """Draw squares that stand side by side in ``pictures``, one with its middle at each x, y."""
+    side = pictures.height()
+    scale = 1.0 / pictures.devicePixelRatio()
+    _draw(painter, pictures, x, y, side, side, scale, scale, left=side * np.arange(x.size))
+
+
 def draw_bars(painter: QPainter, colour: QColor, boxes: Array) -> None:
     """Fill rectangles, one row ``middle x, middle y, width, height`` each."""
     x, y, width, height = boxes.T
     _draw(painter, _dot(colour.rgba()), x, y, 1.0, 1.0, width, height)
 
 
-def _draw(painter: QPainter, picture: QPixmap, x: Array, y: Array, *more: Any) -> None:
-    """Draw the same part of a picture everywhere; ``more`` is its size and both scales."""
+def _draw(
+    painter: QPainter, picture: QPixmap, x: Array, y: Array, *more: Any, left: Any = 0.0
+) -> None:
+    """Draw parts of a picture that begin at ``left``; ``more`` is their size and both scales."""
     if not x.size:
         return
     rows = np.zeros((x.size, _FIELDS))
     rows[:, 0], rows[:, 1] = x, y
     for field, values in zip((4, 5, 6, 7), more, strict=True):
         rows[:, field] = values
-    rows[:, 9] = 1.0
+    rows[:, 2], rows[:, 9] = left, 1.0
     first = Shiboken.wrapInstance(rows.ctypes.data, QPainter.PixmapFragment)
     draw: Any = painter.drawPixmapFragments  # its stub knows one fragment alone
     draw(first, len(rows), picture)

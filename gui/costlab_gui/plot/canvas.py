@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Hashable
 
 import numpy as np
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
@@ -24,7 +25,7 @@ from costlab.figures.spec import LOG, MEASURED, Axis, FigureSpec, Series
 from costlab_gui.plot.crosshair import CrosshairLayer
 from costlab_gui.plot.frame import Frame, Span, padded, to_view
 from costlab_gui.plot.gestures import Gestures
-from costlab_gui.plot.grid import GridLayer
+from costlab_gui.plot.grid import draw_grid
 from costlab_gui.plot.lines import LineLayer
 from costlab_gui.plot.notes import NoteLayer
 from costlab_gui.plot.points import PointLayer
@@ -52,14 +53,14 @@ class Canvas(QWidget):
         self.lines: tuple[Series, ...] = ()
         self.box = QRectF(0, 0, 1, 1)
         self._frame: Frame | None = None
-        self._picture = QPixmap()
+        self._picture, self._ground = QPixmap(), QPixmap()
+        self._ground_is: Hashable = None
         self._drawn = False
         self._margin = QFontMetricsF(font).height()
         self.seen = VisibleRange(self)
         self.gestures = Gestures(self.seen, self.frame, self)
         self.x_axis = ValueAxis(self.spec.x, False, font)
         self.y_axis = ValueAxis(self.spec.y, True, font)
-        self._grid = GridLayer(lambda: (self.x_axis.pixels, self.y_axis.pixels))
         self.curves = LineLayer()
         self.notes = NoteLayer(font)
         self.points = PointLayer()
@@ -94,6 +95,7 @@ class Canvas(QWidget):
         self._margin = QFontMetricsF(font).height()
         for part in (self.x_axis, self.y_axis, self.notes, self.crosshair):
             part.use_font(font)
+        self._ground_is = None
         self.reframe()
 
     def choose(self, index: int | None) -> None:
@@ -217,16 +219,37 @@ class Canvas(QWidget):
         if self._picture.size() != size:
             self._picture = QPixmap(size)
         self._picture.setDevicePixelRatio(ratio)
-        self._picture.fill(QColor(current().card))
+        self._draw_ground(frame, size, ratio)
         painter = QPainter(self._picture)
-        self.x_axis.draw(painter)
-        self.y_axis.draw(painter)
+        painter.drawPixmap(0, 0, self._ground)
+        self.y_axis.draw_labels(painter)
         painter.translate(self.box.topLeft())
         painter.setClipRect(QRectF(0, 0, frame.width, frame.height))
-        for layer in (self._grid, self.curves, self.notes, self.points):
+        draw_grid(painter, frame.width, frame.height, along_y=self.y_axis.pixels)
+        for layer in (self.curves, self.notes, self.points):
             layer.draw(painter, frame)
         painter.end()
         self._drawn = True
+
+    def _draw_ground(self, frame: Frame, size: QSize, ratio: float) -> None:
+        """What stays while values of y change: the x axis, its grid, and the title of the other."""
+        wanted = (size.toTuple(), ratio, self.box.getRect(), self.y_axis.room.getRect(), frame.x,
+                  self.spec.x, self.spec.y.label, current())  # fmt: skip
+        if wanted == self._ground_is:
+            return
+        self._ground_is = wanted
+        if self._ground.size() != size:
+            self._ground = QPixmap(size)
+        self._ground.setDevicePixelRatio(ratio)
+        self._ground.fill(QColor(current().card))
+        painter = QPainter(self._ground)
+        self.x_axis.draw_labels(painter)
+        self.x_axis.draw_title(painter)
+        self.y_axis.draw_title(painter)
+        painter.translate(self.box.topLeft())
+        painter.setClipRect(QRectF(0, 0, frame.width, frame.height))
+        draw_grid(painter, frame.width, frame.height, along_x=self.x_axis.pixels)
+        painter.end()
 
     def _place_line(self) -> None:
         at = self.crosshair.at

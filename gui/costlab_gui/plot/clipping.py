@@ -9,6 +9,17 @@ from costlab_gui.plot.frame import Array
 _EDGE = 10.0
 
 
+def within(x: Array, y: Array, width: float, height: float) -> bool:
+    """Whether lines through these pixels lie in or close to the view, so that nothing is cut."""
+    return bool(
+        x.size
+        and x.min() >= -_EDGE
+        and x.max() <= width + _EDGE
+        and y.min() >= -_EDGE
+        and y.max() <= height + _EDGE
+    )
+
+
 def visible(x: Array, y: Array, width: float, height: float) -> list[tuple[Array, Array]]:
     """The pieces of a line through pixels that lie in or close to the view.
 

@@ -7,11 +7,13 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from functools import lru_cache
 
+import numpy as np
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen, QPixmap
 
 from costlab.figures.spec import MEASURED, Axis, Series
 from costlab.units import format_value
+from costlab_gui.plot.buffers import draw_parts
 from costlab_gui.plot.frame import Frame, coordinate, from_view
 from costlab_gui.plot.layer import Layer
 from costlab_gui.theme.tokens import current
@@ -43,11 +45,17 @@ class CrosshairLayer(Layer):
         if self.at is None:
             return []
         found = []
+        # Curves of programs that hold at the same sizes share the object of their x.
+        places: dict[int, tuple[int, float] | None] = {}
         for index, series in enumerate(self._series):
-            if series.kind != MEASURED:
-                value = value_at(series, self.at, x_axis, y_axis)
-                if value is not None:
-                    found.append((index, value))
+            if series.kind == MEASURED:
+                continue
+            if id(series.x) not in places:
+                places[id(series.x)] = _place(series.x, self.at, x_axis)
+            place = places[id(series.x)]
+            value = None if place is None else _value(series, *place, y_axis)
+            if value is not None:
+                found.append((index, value))
         return found
 
     def draw(self, painter: QPainter, frame: Frame) -> None:
@@ -63,15 +71,24 @@ class CrosshairLayer(Layer):
         painter.setPen(pen)
         painter.drawLine(QPointF(x, 0), QPointF(x, frame.height))
         ratio = painter.device().devicePixelRatioF()
+        heights: list[float] = []
+        colours: list[str] = []
+        chosen: tuple[float, float] | None = None
         for index, value in self.cuts(frame.x_axis, frame.y_axis):
             series = self._series[index]
             y = frame.place_y(value)
             if series.faint or not -_DOT <= y <= frame.height + _DOT:
                 continue
-            dot = _dot(theme.curve(series.colour), theme.card, ratio)
-            painter.drawPixmap(QPointF(x - _REACH, y - _REACH), dot)
+            heights.append(y)
+            colours.append(theme.curve(series.colour))
             if index == self.chosen:
-                self._write(painter, frame, x, y, format_value(value, frame.y_axis.unit))
+                chosen = y, value
+        if heights:
+            dots = _dots(tuple(colours), theme.card, ratio)
+            draw_parts(painter, dots, np.full(len(heights), x), np.array(heights))
+        if chosen is not None:
+            y, value = chosen
+            self._write(painter, frame, x, y, format_value(value, frame.y_axis.unit))
 
     def _write(self, painter: QPainter, frame: Frame, x: float, y: float, text: str) -> None:
         width = self._metrics.horizontalAdvance(text) + _GAP
@@ -89,30 +106,46 @@ class CrosshairLayer(Layer):
 
 
 @lru_cache(maxsize=128)
-def _dot(colour: str, ground: str, ratio: float) -> QPixmap:
-    """A dot with a rim in the ground's colour, so that it stands out on its line."""
+def _dots(colours: tuple[str, ...], ground: str, ratio: float) -> QPixmap:
+    """Dots side by side, each with a rim in the ground's colour so that it stands out on a line."""
     side = round(2 * _REACH * ratio)
-    picture = QPixmap(side, side)
+    picture = QPixmap(side * len(colours), side)
     picture.setDevicePixelRatio(ratio)
     picture.fill(Qt.GlobalColor.transparent)
     painter = QPainter(picture)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QPen(QColor(ground), 1))
-    painter.setBrush(QColor(colour))
-    painter.drawEllipse(QPointF(_REACH, _REACH), _DOT, _DOT)
+    for number, colour in enumerate(colours):
+        painter.setBrush(QColor(colour))
+        painter.drawEllipse(QPointF(side / ratio * number + _REACH, _REACH), _DOT, _DOT)
     painter.end()
     return picture
 
 
 def value_at(series: Series, at: float, x_axis: Axis, y_axis: Axis) -> float | None:
     """The value of a curve at ``at``, on the line that is drawn; None beside its ends."""
-    if not series.x or not series.x[0] <= at <= series.x[-1]:
+    place = _place(series.x, at, x_axis)
+    return None if place is None else _value(series, *place, y_axis)
+
+
+def _place(x: Sequence[float], at: float, axis: Axis) -> tuple[int, float] | None:
+    """The first point at or after ``at``, and how far ``at`` lies on the way to it, 0 to 1.
+
+    None beside the ends.
+    """
+    if not x or not x[0] <= at <= x[-1]:
         return None
-    place = bisect_left(series.x, at)
-    if series.x[place] == at:
+    place = bisect_left(x, at)
+    if x[place] == at:
+        return place, 1.0
+    x0, x1 = coordinate(x[place - 1], axis), coordinate(x[place], axis)
+    return place, (coordinate(at, axis) - x0) / (x1 - x0)
+
+
+def _value(series: Series, place: int, share: float, axis: Axis) -> float | None:
+    """The value on the way from the point before ``place`` to the one there."""
+    if share == 1.0:
         return series.y[place]
-    x0, x1 = (coordinate(series.x[i], x_axis) for i in (place - 1, place))
-    y0, y1 = (coordinate(series.y[i], y_axis) for i in (place - 1, place))
-    share = (coordinate(at, x_axis) - x0) / (x1 - x0)
-    value = from_view(y0 + share * (y1 - y0), y_axis)
+    y0, y1 = coordinate(series.y[place - 1], axis), coordinate(series.y[place], axis)
+    value = from_view(y0 + share * (y1 - y0), axis)
     return value if math.isfinite(value) else None

@@ -9,16 +9,29 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from costlab.figures.numbers import as_array
 from costlab.figures.spec import LOG, Axis
+from costlab.formulas.identity import cached_by_identity
 
 Array = NDArray[np.float64]
 _SMALLEST = 1e-300
+_LOG_AXIS = Axis("")
 
 
 def to_view(values: Sequence[float] | Array, axis: Axis) -> Array:
     """Values of an axis as coordinates of the view: their decimal logarithm on a log axis."""
     array = np.asarray(values, dtype=float)
     return np.log10(np.maximum(array, _SMALLEST)) if axis.scale == LOG else array
+
+
+def coordinates(values: tuple[float, ...], axis: Axis) -> Array:
+    """:func:`to_view` of values that many frames share: computed once for the same object."""
+    return _logs(values) if axis.scale == LOG else as_array(values)
+
+
+@cached_by_identity(512)
+def _logs(values: tuple[float, ...]) -> Array:
+    return to_view(as_array(values), _LOG_AXIS)
 
 
 def coordinate(value: float, axis: Axis) -> float:

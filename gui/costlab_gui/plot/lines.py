@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPainter, QPen, QPolygonF
 
+from costlab.figures.numbers import as_array
 from costlab.figures.palette import PATTERNS, style
-from costlab.figures.spec import LOG, Axis, Series
-from costlab.formulas.identity import cached_by_identity
+from costlab.figures.spec import Axis, Series
 from costlab_gui.plot.buffers import polygon
-from costlab_gui.plot.clipping import visible
-from costlab_gui.plot.frame import Array, Frame, to_view
+from costlab_gui.plot.clipping import visible, within
+from costlab_gui.plot.frame import Array, Frame, coordinates, to_view
 from costlab_gui.plot.layer import Layer
 from costlab_gui.plot.thinning import thin
 from costlab_gui.theme.tokens import current
@@ -24,7 +24,6 @@ from costlab_gui.theme.tokens import current
 _WIDTH, _FAINT_WIDTH, _CHOSEN_WIDTH = 2.0, 1.2, 3.0
 _BAND_ALPHA = 0.15
 _FAINT = 0.55
-_LOG_AXIS = Axis("")
 
 
 def curve_pen(index: int, colour: QColor, width: float = _WIDTH) -> QPen:
@@ -58,23 +57,29 @@ class LineLayer(Layer):
         # Of every line in the arrays: where it starts and ends, and its series. The curve comes
         # first, then the lower and the upper edge of its band.
         self._runs: list[tuple[int, int, int]] = []
+        self._ends = np.empty(0, dtype=np.intp)
+        self._fixed = np.empty(0, dtype=bool)
         self._cached: _Shapes | None = None
 
     def show_series(self, series: Sequence[Series], x_axis: Axis, y_axis: Axis) -> None:
         """Take new curves."""
         self._series = tuple(series)
         xs: list[Array] = []
-        ys: list[float] = []
+        ys: list[Array] = []
+        at = 0
         self._runs = []
         for index, one in enumerate(self._series):
-            x = _logs(one.x) if x_axis.scale == LOG else _array(one.x)
+            x = coordinates(one.x, x_axis)
             for values in (one.y, one.low, one.high):
                 if values:
-                    self._runs.append((len(ys), len(ys) + len(values), index))
+                    self._runs.append((at, at + len(values), index))
+                    at += len(values)
                     xs.append(x)
-                    ys.extend(values)
+                    ys.append(as_array(values))
         self._x = np.concatenate(xs) if xs else np.empty(0)
-        self._y = to_view(ys, y_axis)
+        self._y = to_view(np.concatenate(ys), y_axis) if ys else np.empty(0)
+        self._ends = np.array([end for run in self._runs for end in run[:2]], dtype=np.intp)
+        self._fixed = _fixed(self._ends, self._x.size)
         self._cached = None
 
     @property
@@ -110,25 +115,27 @@ class LineLayer(Layer):
 
     def _shapes(self, frame: Frame) -> _Shapes:
         px, py = frame.x.pixels(self._x), frame.y.pixels(self._y)
-        wanted, starts = self._visible(px, frame.width)
-        if not wanted.size:
+        ends, fixed = self._ends, self._fixed
+        if not px.size:
             return _Shapes(frame, [], [])
-        px, py = px[wanted], py[wanted]
-        fixed = np.zeros(px.size, dtype=bool)
-        fixed[[edge for start, stop in starts for edge in (start, stop - 1)]] = True
+        if px.min() < -1.0 or px.max() > frame.width + 1.0:
+            wanted, ends = self._visible(px, frame.width)
+            px, py = px[wanted], py[wanted]
+            fixed = _fixed(ends, px.size)
         kept = thin(px, py, fixed)
+        px, py = px[kept], py[kept]
         reach = 50 * max(frame.width, frame.height)
+        whole = within(px, py, frame.width, frame.height)
         lines: list[tuple[int, QPolygonF]] = []
         edges: dict[int, list[tuple[Array, Array]]] = {}
         curves: set[int] = set()
-        for (start, stop), (_a, _b, index) in zip(starts, self._runs, strict=True):
-            low, high = np.searchsorted(kept, (start, stop))
-            own = kept[low:high]
-            x, y = px[own], py[own]
+        bounds = np.searchsorted(kept, ends).tolist()
+        for low, high, (_a, _b, index) in zip(bounds[::2], bounds[1::2], self._runs, strict=True):
+            x, y = px[low:high], py[low:high]
             if index not in curves:
                 curves.add(index)
-                for piece in visible(x, y, frame.width, frame.height):
-                    lines.append((index, polygon(*piece)))
+                pieces = [(x, y)] if whole else visible(x, y, frame.width, frame.height)
+                lines += [(index, polygon(*piece)) for piece in pieces]
             else:
                 edge = (np.clip(x, -reach, reach), np.clip(y, -reach, reach))
                 edges.setdefault(index, []).append(edge)
@@ -137,30 +144,25 @@ class LineLayer(Layer):
         ]  # fmt: skip
         return _Shapes(frame, lines, bands)
 
-    def _visible(self, px: Array, width: float) -> tuple[NDArray[np.intp], list[tuple[int, int]]]:
-        """Indices of the points in view with one more at either end, and the new runs."""
-        if not px.size or (px.min() >= -1.0 and px.max() <= width + 1.0):
-            return np.arange(px.size), [(start, stop) for start, stop, _index in self._runs]
-        parts, runs, at = [], [], 0
+    def _visible(self, px: Array, width: float) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+        """Indices of the points in view with one more at either end, and the new runs' ends."""
+        parts, ends, at = [], [], 0
         for start, stop, _index in self._runs:
             own = px[start:stop]
             low = max(int(np.searchsorted(own, 0.0)) - 1, 0)
             high = min(int(np.searchsorted(own, width, side="right")) + 1, stop - start)
             high = max(high, low + 1)
             parts.append(np.arange(start + low, start + high))
-            runs.append((at, at + high - low))
+            ends += [at, at + high - low]
             at += high - low
-        return (np.concatenate(parts) if parts else np.empty(0, dtype=int)), runs
+        return np.concatenate(parts), np.array(ends)
 
 
-@cached_by_identity(256)
-def _array(values: tuple[float, ...]) -> Array:
-    return np.array(values)
-
-
-@cached_by_identity(256)
-def _logs(values: tuple[float, ...]) -> Array:
-    return to_view(values, _LOG_AXIS)
+def _fixed(ends: NDArray[np.intp], size: int) -> NDArray[np.bool_]:
+    """The first and the last point of every run."""
+    found = np.zeros(size, dtype=bool)
+    found[ends[::2]] = found[ends[1::2] - 1] = True
+    return found
 
 
 @lru_cache(maxsize=256)

@@ -15,6 +15,7 @@ from costlab_gui.theme.tokens import current
 _GAP = 6.0
 RING_RADIUS = 7.0
 _DASHES = [4.0, 4.0]
+_KEPT = 200
 
 
 class NoteLayer(Layer):
@@ -28,6 +29,7 @@ class NoteLayer(Layer):
     def use_font(self, font: QFont) -> None:
         self._font = font
         self._metrics = QFontMetricsF(font)
+        self._known: dict[tuple[str, float], tuple[str, float]] = {}
 
     def show_notes(self, marks: Sequence[Mark], rings: Sequence[Ring]) -> None:
         """Take new marks and rings."""
@@ -72,10 +74,7 @@ class NoteLayer(Layer):
         for ring in self._rings:
             x, y = frame.place(ring.x, ring.y)
             if _inside(x, y, frame):
-                text = self._metrics.elidedText(
-                    ring.label, Qt.TextElideMode.ElideRight, frame.width - _GAP
-                )
-                width = self._metrics.horizontalAdvance(text) + _GAP
+                text, width = self._fitted(ring.label, frame.width - _GAP)
                 box = QRectF(x - RING_RADIUS - _GAP - width, y - 2 * RING_RADIUS - _GAP,
                              width, self._metrics.height())  # fmt: skip
                 found.append((self._kept_in(box, frame), text, True))
@@ -88,9 +87,7 @@ class NoteLayer(Layer):
                 text = f"{'←' if x_wise else '↑'} {mark.label}"
             elif at > length:
                 text = f"{'→' if x_wise else '↓'} {mark.label}"
-            room = frame.width - 2 * _GAP
-            text = self._metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
-            width = self._metrics.horizontalAdvance(text) + _GAP
+            text, width = self._fitted(text, frame.width - 2 * _GAP)
             height = self._metrics.height()
             if x_wise:
                 box = QRectF(at + _GAP / 2, _GAP / 2, width, height)
@@ -98,6 +95,16 @@ class NoteLayer(Layer):
                 box = QRectF(_GAP, at - height - 1, width, height)
             found.append((self._kept_in(box, frame), text, False))
         return _apart(found, frame)
+
+    def _fitted(self, text: str, room: float) -> tuple[str, float]:
+        """A text cut where it is wider than ``room``, and the width of its ground."""
+        found = self._known.get((text, room))
+        if found is None:
+            if len(self._known) >= _KEPT:
+                self._known.clear()
+            cut = self._metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
+            found = self._known[text, room] = cut, self._metrics.horizontalAdvance(cut) + _GAP
+        return found
 
     def _kept_in(self, box: QRectF, frame: Frame) -> QRectF:
         moved = QRectF(box)

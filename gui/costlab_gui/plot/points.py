@@ -12,7 +12,7 @@ from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPixmap, QPolygo
 from costlab.figures.palette import style
 from costlab.figures.spec import Axis, Series
 from costlab_gui.plot.buffers import draw_bars, draw_pictures
-from costlab_gui.plot.frame import Array, Frame, to_view
+from costlab_gui.plot.frame import Array, Frame, coordinates
 from costlab_gui.plot.layer import Layer
 from costlab_gui.theme.tokens import current
 
@@ -33,10 +33,10 @@ class PointLayer(Layer):
         self._series = tuple(series)
         self._coordinates = [
             (
-                to_view(one.x, x_axis),
-                to_view(one.y, y_axis),
-                to_view(one.low, y_axis),
-                to_view(one.high, y_axis),
+                coordinates(one.x, x_axis),
+                coordinates(one.y, y_axis),
+                coordinates(one.low, y_axis),
+                coordinates(one.high, y_axis),
             )
             for one in self._series
         ]

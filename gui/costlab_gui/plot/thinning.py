@@ -24,16 +24,15 @@ def thin(x: Array, y: Array, fixed: NDArray[np.bool_]) -> NDArray[np.intp]:
     for _pass in range(_PASSES):
         if kept.size < 3:
             break
-        left, middle, right = kept[:-2:2], kept[1:-1:2], kept[2::2]
-        x0, y0 = x[left], y[left]
-        along, across = x[right] - x0, y[right] - y0
-        x1, y1 = x[middle] - x0, y[middle] - y0
+        x0, y0 = x[:-2:2], y[:-2:2]
+        along, across = x[2::2] - x0, y[2::2] - y0
         # Twice the area of the triangle over its base is the distance from the chord.
-        area = np.abs(along * y1 - across * x1)
-        close = (area <= _TOLERANCE * np.hypot(along, across)) & ~fixed[middle]
+        area = along * (y[1:-1:2] - y0) - across * (x[1:-1:2] - x0)
+        close = area * area <= _TOLERANCE**2 * (along * along + across * across)
+        close &= ~fixed[1:-1:2]
         if not close.any():
             break
         mask = np.ones(kept.size, dtype=bool)
-        mask[1:-1:2] = ~close
-        kept = kept[mask]
+        np.logical_not(close, out=mask[1:-1:2])
+        kept, x, y, fixed = kept[mask], x[mask], y[mask], fixed[mask]
     return kept

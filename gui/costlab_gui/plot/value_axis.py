@@ -80,12 +80,17 @@ class ValueAxis:
         """Where the ticks are along the axis."""
         return self._pixels
 
-    def draw(self, painter: QPainter) -> None:
-        """Write labels and title into ``room``."""
+    def draw_labels(self, painter: QPainter) -> None:
+        """Write the labels into ``room``."""
         painter.setFont(self._labels.font)
         painter.setPen(QColor(current().dim))
         for place, text in self.label_boxes():
             self._labels.draw(painter, place.left(), place.top(), text)
+
+    def draw_title(self, painter: QPainter) -> None:
+        """Write the title into ``room``."""
+        painter.setFont(self._labels.font)
+        painter.setPen(QColor(current().dim))
         height, room = self._labels.height, self.room
         painter.save()
         if self._vertical:

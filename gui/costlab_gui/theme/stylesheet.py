@@ -37,6 +37,7 @@ from dataclasses import asdict
 from string import Template
 from typing import Any
 
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont, QFontMetricsF
 from PySide6.QtWidgets import QWidget
 
@@ -312,6 +313,8 @@ def set_role(widget: QWidget, role: str) -> None:
     if widget.property("role") == role:
         return
     widget.setProperty("role", role)
+    if not widget.testAttribute(Qt.WidgetAttribute.WA_WState_Polished):
+        return  # it is styled when it is first shown
     style = widget.style()
     style.unpolish(widget)
     style.polish(widget)

@@ -67,9 +67,9 @@ class DeviceDialog(QDialog):
         self.area.setWidgetResizable(True)
         self.area.setAccessibleName(_("Figures"))
         self._lay_out(close)
-        self.start.currentIndexChanged.connect(self._begin)
         wanted = self.start.findData(hub.session.setting.device)
         self.start.setCurrentIndex(max(wanted, 0))
+        self.start.currentIndexChanged.connect(self._begin)
         self._begin()
 
     def _lay_out(self, close: QPushButton) -> None:

@@ -22,7 +22,6 @@ from costlab_gui.widgets.copy_buttons import CopyButtons
 from costlab_gui.widgets.elided_label import ElidedLabel
 from costlab_gui.widgets.facts_source import known_facts, source
 from costlab_gui.widgets.math_view import MathView
-from costlab_gui.widgets.origin_dialog import open_origin
 from costlab_gui.widgets.share_bar import ShareBar
 from costlab_gui.widgets.term_colours import term_colour
 
@@ -213,4 +212,6 @@ class _Block(QWidget):
         self._values.setVisible(bool(self._values.text()))
 
     def _open(self) -> None:
+        from costlab_gui.widgets.origin_dialog import open_origin
+
         open_origin(self._hub, self._hub.session.selected, self._quantity, parent=self)

@@ -53,7 +53,9 @@ class MathView(QWidget):
         self._scale = scale
         self._wanted: tuple[Piece, ...] = ()
         self._shown: tuple[Piece, ...] = ()
+        self._laid: object = None
         self._layouts: dict[int, _Layout] = {}
+        self._height = 0.0
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
@@ -93,6 +95,7 @@ class MathView(QWidget):
     def changeEvent(self, event: QEvent) -> None:
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.StyleChange):
+            self._height = 0.0
             self._take()
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -115,11 +118,16 @@ class MathView(QWidget):
 
     def _take(self) -> None:
         """Go over to the wanted pieces if all are drawn, or if nothing else can be shown."""
-        if self._all_known() or not self._shown:
+        drawn = self._all_known()
+        if self._shown and not drawn:
+            return
+        laid = (drawn, tuple(map(self._ask, self._wanted)))
+        if laid != self._laid or self._shown != self._wanted:
+            self._laid = laid
             self._shown = self._wanted
-        self._layouts.clear()
-        self.updateGeometry()
-        self.update()
+            self._layouts.clear()
+            self.updateGeometry()
+            self.update()
 
     def _drawn(self, wanted: Wanted) -> None:
         if any(self._ask(piece) == wanted for piece in self._wanted):
@@ -135,7 +143,9 @@ class MathView(QWidget):
         return Wanted(piece.latex, colour, round(self._letters(), 2), self.devicePixelRatioF())
 
     def _letters(self) -> float:
-        return QFontMetricsF(self.font()).height() * 0.8 * self._scale
+        if not self._height:
+            self._height = QFontMetricsF(self.font()).height()
+        return self._height * 0.8 * self._scale
 
     def _text_font(self) -> QFont:
         font = QFont(fonts.MONO)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, QTimer, Signal
 from PySide6.QtWidgets import (
     QCheckBox,
     QHBoxLayout,
@@ -19,7 +19,8 @@ from costlab.units import parse_seconds
 from costlab_gui.hub import Hub
 from costlab_gui.model import duration
 from costlab_gui.model.calibration import threads_text
-from costlab_gui.model.measure import MIN_REPEATS, MeasurePlan, Wish, device_here
+from costlab_gui.model.measure import MeasurePlan, Wish, device_here
+from costlab_gui.model.session import REPEATS, ToMeasure
 from costlab_gui.model.size_lists import first_values, values_of, values_text
 from costlab_gui.theme.stylesheet import set_role
 from costlab_gui.widgets.card import Card
@@ -31,7 +32,7 @@ _SETTLE_MS = 150
 
 
 class MeasureForm(Card):
-    """Keeps the wish; the page plans it and calls :meth:`show_plan`.
+    """Shows and changes ``session.measure``; the page plans it and calls :meth:`show_plan`.
 
     Signals:
         changed: the wish is another one (at most a few times a second).
@@ -44,8 +45,8 @@ class MeasureForm(Card):
     def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
         super().__init__(_("What to measure"), parent)
         self._hub = hub
-        self._over = ""
         self._edited = False
+        self._drag = hub.new_drag()
         self.programs = ElidedLabel()
         set_role(self.programs, "dim")
         self.values = QLineEdit()
@@ -54,7 +55,7 @@ class MeasureForm(Card):
         set_role(self.values, "number")
         self.picker = PointPicker()
         self.repeats = QSpinBox()
-        self.repeats.setRange(MIN_REPEATS, 20)
+        self.repeats.setRange(*REPEATS)
         self.repeats.setValue(5)
         self.repeats.setToolTip(_("timed processes of each point"))
         self.budget = QLineEdit()
@@ -74,7 +75,7 @@ class MeasureForm(Card):
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
         self._settle.setInterval(_SETTLE_MS)
-        self._settle.timeout.connect(self.changed)
+        self._settle.timeout.connect(self._settled)
         self.values.textEdited.connect(self._typed)
         self.picker.picked.connect(self._picked)
         self.repeats.valueChanged.connect(self._settle.start)
@@ -132,17 +133,26 @@ class MeasureForm(Card):
             self.whole.isChecked(),
         )  # fmt: skip
 
+    @property
+    def asked(self) -> ToMeasure:
+        """What stands here, as the session has it."""
+        return ToMeasure(
+            self._hub.session.over if self._edited else "",
+            self.values.text() if self._edited else "",
+            self.repeats.value(),
+            self.budget.text(),
+            self.energy.isChecked(),
+            self.whole.isChecked(),
+        )
+
     def follow(self) -> None:
         """Take programs, setting and axis from the session."""
         session = self._hub.session
-        if session.over != self._over:
-            self._over, self._edited = session.over, False
         self._label.setText(_("Sizes of {name}").format(name=session.over))
         self.values.setAccessibleName(_("sizes of {name} to measure").format(name=session.over))
         self.picker.set_axis(session.over, session.low, session.high)
-        if not self._edited:
-            self.values.setText(first_values(session))
-            self._show_picked()
+        if not self._settle.isActive():  # else the user is typing
+            self._take(session.measure)
         metered = device_here(session.setting) != "cpu"
         self.energy.setEnabled(metered)
         self.energy.setToolTip(
@@ -183,6 +193,30 @@ class MeasureForm(Card):
         self.left_out.hide()
         self.whole.setVisible(self.whole.isChecked())
         self.start.setEnabled(False)
+
+    def _take(self, wanted: ToMeasure) -> None:
+        """Show what the session asks for."""
+        session = self._hub.session
+        self._edited = bool(wanted.sizes) and wanted.over == session.over
+        values = wanted.sizes if self._edited else first_values(session)
+        fields = (self.values, self.budget, self.repeats, self.energy, self.whole)
+        blockers = [QSignalBlocker(field) for field in fields]
+        for line, text in ((self.values, values), (self.budget, wanted.budget)):
+            if line.text() != text:
+                line.setText(text)
+        self.repeats.setValue(wanted.repeats)
+        self.energy.setChecked(wanted.energy)
+        self.whole.setChecked(wanted.all)
+        for blocker in blockers:
+            blocker.unblock()
+        self._show_picked()
+
+    def _settled(self) -> None:
+        """Nothing was typed for a moment: the session asks for what stands here."""
+        asked = self.asked
+        if asked != self._hub.session.measure:
+            self._hub.change(_("change what to measure"), drag=self._drag, measure=asked)
+        self.changed.emit()
 
     def _typed(self) -> None:
         self._edited = True

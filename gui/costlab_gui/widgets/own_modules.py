@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QGuiApplication
@@ -25,7 +26,9 @@ from costlab_gui.model.messages import ERROR, Message
 from costlab_gui.model.session import Session
 from costlab_gui.model.workspace import Key
 from costlab_gui.widgets.consent_bar import ConsentBar
-from costlab_gui.widgets.open_own_dialog import OpenOwnDialog
+
+if TYPE_CHECKING:
+    from costlab_gui.widgets.open_own_dialog import OpenOwnDialog
 
 ShowBar = Callable[[QWidget], None]
 
@@ -70,6 +73,8 @@ class OwnModules(QObject):
 
     def open(self, path: Path | None = None) -> OpenOwnDialog:
         """Show the dialog that opens a module or a config."""
+        from costlab_gui.widgets.open_own_dialog import OpenOwnDialog
+
         dialog = OpenOwnDialog(self._hub, self, path, self._window)
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         dialog.show()

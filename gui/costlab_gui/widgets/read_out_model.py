@@ -39,7 +39,9 @@ class ReadOutModel(QAbstractTableModel):
             self.endResetModel()
         elif before != read_out:
             end = self.index(self.rowCount() - 1, self.columnCount() - 1)
-            self.dataChanged.emit(self.index(0, 0), end)
+            # The names stay while numbers run, and need not be drawn again.
+            first = int(_names(before) == _names(read_out) and len(keys) > 1)
+            self.dataChanged.emit(self.index(0, first), end)
 
     def rowCount(self, parent: Index | None = None) -> int:
         return len(self.shown.rows) + bool(self.shown.doubling)
@@ -90,3 +92,9 @@ class ReadOutModel(QAbstractTableModel):
         """The row of a program."""
         targets = [row.target for row in self.shown.rows]
         return targets.index(target) if target in targets else None
+
+
+def _names(read_out: ReadOut) -> object:
+    """What the first column shows."""
+    rows = [(row.target, row.title, row.colour, row.problem) for row in read_out.rows]
+    return rows, read_out.doubling.get(PROGRAM)

@@ -8,7 +8,8 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
 from costlab.i18n import _
 from costlab_gui.hub import Hub
-from costlab_gui.model.sizes import changed_sizes, sizes_of, snap_of
+from costlab_gui.model.session import Session
+from costlab_gui.model.sizes import Sizes, changed_sizes, sizes_of, snap_of
 from costlab_gui.theme.stylesheet import set_role
 from costlab_gui.widgets.card import Card
 from costlab_gui.widgets.head_size import HeadSizeRow
@@ -27,6 +28,7 @@ class SizesPanel(Card):
         self.hub = hub
         self._controls: dict[str, SizeControl] = {}
         self._drag: int | None = None
+        self._sizes: tuple[Session, Sizes] | None = None
         self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Minimum)
         self.body.setSpacing(_ROW_GAP)
         self._nothing = QLabel(_("Compare an architecture to see its sizes."))
@@ -55,7 +57,7 @@ class SizesPanel(Card):
 
     def refresh(self) -> None:
         """Show the sizes of the session as they are now."""
-        sizes = sizes_of(self.hub.session, self.hub.workspace)
+        sizes = self._known()
         names = [line.name for line in sizes.lines]
         if names != list(self._controls):
             self._rebuild(names)
@@ -64,12 +66,20 @@ class SizesPanel(Card):
         self._head.show_head(sizes.head_size)
         self._nothing.setVisible(not names)
 
+    def _known(self) -> Sizes:
+        """The sizes of the session; a drag asks for them at the end of a frame and at the next."""
+        session = self.hub.session
+        if self._sizes is None or self._sizes[0] is not session:
+            self._sizes = session, sizes_of(session, self.hub.workspace)
+        return self._sizes[1]
+
     def _note(self, changed: frozenset[str]) -> None:
         if changed & _FIELDS:
             self.refresh()
 
     def _learn(self, which: str) -> None:
         if which == "formulas":
+            self._sizes = None
             self.refresh()
 
     def _rebuild(self, names: list[str]) -> None:
@@ -113,7 +123,7 @@ class SizesPanel(Card):
         self.hub.dragging.emit(False)
 
     def _change(self, name: str, size: int) -> None:
-        sizes = sizes_of(self.hub.session, self.hub.workspace)
+        sizes = self._known()
         text = _("set {name} to {value}").format(name=name, value=grouped(size))
         changes = changed_sizes(sizes, name, size, self._head.keeps)
         self.hub.change(text, drag=self._drag, sizes=changes)

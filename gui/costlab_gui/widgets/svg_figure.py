@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cache
+
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import (
-    QColor,
-    QKeyEvent,
-    QMouseEvent,
-    QPainter,
-    QPaintEvent,
-    QPen,
-    QPixmap,
-    QResizeEvent,
-)
+from PySide6.QtGui import QColor, QImage, QKeyEvent, QMouseEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from costlab.figures.frame import Frame
@@ -20,18 +14,39 @@ from costlab.figures.map_svg import CROSS
 from costlab.figures.pen import SMALL
 from costlab.figures.render import frame_of, to_svg
 from costlab.figures.spec import AnyFigure
+from costlab.formulas.identity import Same
 from costlab_gui.export import renderer_of
 from costlab_gui.theme.tokens import current
+from costlab_gui.widgets.background import Background
 
 _LEAST_EM = 22
+_KEPT = 8
 _STEPS = {
     Qt.Key.Key_Left: (-1, 0), Qt.Key.Key_Right: (1, 0),
     Qt.Key.Key_Up: (0, 1), Qt.Key.Key_Down: (0, -1),
 }  # fmt: skip
 
 
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A picture: of what, in which theme, how large in user units and in dots."""
+
+    spec: Same
+    theme: str
+    size: tuple[float, float]
+    dots: tuple[int, int]
+
+
+@cache
+def _drawer() -> Background:
+    """The last pictures of the process; its keys are :class:`_Wanted`."""
+    return Background(_KEPT)
+
+
 class SvgFigure(QWidget):
     """Draws a spec with the renderer of the exports, so that screen and file are one picture.
+
+    It is drawn in a thread; until then the picture before stays.
 
     Signals:
         hovered: values at the pointer (x, y) in the plot area, None when it leaves.
@@ -48,12 +63,13 @@ class SvgFigure(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._spec: AnyFigure | None = None
-        self._picture: QPixmap | None = None
+        self._picture: QImage | None = None
         self._outlined: QRectF | None = None
         self._cross: QPointF | None = None
         self.setMouseTracking(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Expanding)
+        _drawer().came.connect(self._came)
 
     @property
     def spec(self) -> AnyFigure | None:
@@ -62,13 +78,16 @@ class SvgFigure(QWidget):
     def show_figure(self, spec: AnyFigure | None) -> None:
         """Draw ``spec``; None draws nothing."""
         self._spec = spec
-        self._picture = None
         self._outlined = None
         self.update()
 
+    @property
+    def is_drawn(self) -> bool:
+        """Whether the picture on the screen is the one of what is shown."""
+        return self._spec is None or _drawer().answer(self._wanted(self._spec)) is not None
+
     def retheme(self) -> None:
         """Draw again in the colours of the theme."""
-        self._picture = None
         self.update()
 
     def outline(self, area: QRectF | None) -> None:
@@ -111,17 +130,14 @@ class SvgFigure(QWidget):
         em = self.fontMetrics().height()
         return QSize(_LEAST_EM * em, round(0.6 * _LEAST_EM * em))
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        super().resizeEvent(event)
-        self._picture = None
-
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._spec is None:
             return
         picture = self._drawn(self._spec)
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.drawPixmap(0, 0, picture)
+        if picture is not None:
+            painter.drawImage(0, 0, picture)
         if self._outlined is not None:
             corner = self.to_widget(self._outlined.left(), self._outlined.top())
             scale = self._scale()
@@ -162,19 +178,20 @@ class SvgFigure(QWidget):
             painter.drawLine(at - QPointF(half, 0), at + QPointF(half, 0))
             painter.drawLine(at - QPointF(0, half), at + QPointF(0, half))
 
-    def _drawn(self, spec: AnyFigure) -> QPixmap:
-        """The picture, kept until it, the size or the theme changes: hovering costs no drawing."""
-        ratio = self.devicePixelRatioF()
-        if self._picture is None or self._picture.devicePixelRatio() != ratio:
-            text = to_svg(spec, theme=current().name, ground=False, size=self._size())
-            self._picture = QPixmap(self.size() * ratio)
-            self._picture.setDevicePixelRatio(ratio)
-            self._picture.fill(Qt.GlobalColor.transparent)
-            painter = QPainter(self._picture)
-            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            renderer_of(text).render(painter, QRectF(self.rect()))
-            painter.end()
+    def _drawn(self, spec: AnyFigure) -> QImage | None:
+        """The picture, or the one before while it is drawn: hovering costs no drawing."""
+        wanted, ratio = self._wanted(spec), self.devicePixelRatioF()
+        if _drawer().known(wanted, lambda: _draw(wanted, ratio)):
+            self._picture = _drawer().answer(wanted)
         return self._picture
+
+    def _wanted(self, spec: AnyFigure) -> _Wanted:
+        dots = self.size() * self.devicePixelRatioF()
+        return _Wanted(Same(spec), current().name, self._size(), (dots.width(), dots.height()))
+
+    def _came(self, wanted: _Wanted) -> None:
+        if self._spec is not None and wanted.spec.item is self._spec:
+            self.update()
 
     def _scale(self) -> float:
         """Dots per user unit: texts of the picture are as large as those of the app."""
@@ -193,3 +210,16 @@ class SvgFigure(QWidget):
         if not frame.holds(spot):
             return None
         return frame.value_x(spot[0]), frame.value_y(spot[1])
+
+
+def _draw(wanted: _Wanted, ratio: float) -> QImage:
+    """Draw now, in whatever thread."""
+    text = to_svg(wanted.spec.item, theme=wanted.theme, ground=False, size=wanted.size)
+    drawn = QImage(*wanted.dots, QImage.Format.Format_ARGB32_Premultiplied)
+    drawn.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(drawn)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    renderer_of(text).render(painter, QRectF(0, 0, *wanted.dots))
+    painter.end()
+    drawn.setDevicePixelRatio(ratio)
+    return drawn

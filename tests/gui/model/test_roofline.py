@@ -6,9 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from costlab.devices.environment import Environment
-from costlab.devices.processor import Cache
-from costlab.hardware.calibration_record import CalibrationRecord, Curve, ShapedRate
 from costlab.hardware.catalogue import load_profile
 from costlab.hardware.machine import Machine
 from costlab_gui.model.explore import point
@@ -16,6 +13,7 @@ from costlab_gui.model.roofline import roofline
 from costlab_gui.model.roofs import roofs_of
 from costlab_gui.model.session import Session, Setting
 from costlab_gui.model.workspace import Workspace
+from tests.gui.cached_machine import calibration
 
 SESSION = Session(setting=replace(Setting(), device="A100-80G-SXM"))
 
@@ -90,30 +88,6 @@ def test_no_machine_and_no_formula_say_why(workspace: Workspace) -> None:
     assert {row.target for row in some.rows} == set(SESSION.programs) - set(some.problems)
 
 
-def calibration() -> CalibrationRecord:
-    environment = Environment(
-        cpu="test", physical_cores=2, logical_cores=2, affinity=(0, 1),
-        caches=(Cache(1, 2**15), Cache(2, 2**20), Cache(3, 2**25)), memory_bytes=2**34,
-        cgroup_cpus=None, cgroup_memory_bytes=None, system="Linux", release="6", machine="x86_64",
-        python="3.11", torch="2.13",
-    )  # fmt: skip
-    bandwidth = {
-        "copy": Curve(((2.0**16, 8e10), (2.0**19, 6e10), (2.0**24, 2e10), (2.0**28, 1e10))),
-        "elementwise": Curve(((2.0**16, 9e10), (2.0**19, 5e10), (2.0**24, 3e10), (2.0**28, 8e9))),
-        "aten.exp": Curve(((2.0**16, 1e12), (2.0**28, 1e12))),
-    }
-    shaped = {
-        "matmul": (ShapedRate((1, 64, 64, 64), 2e10), ShapedRate((1, 512, 512, 512), 1e11)),
-        "recurrent": (ShapedRate((1, 64, 64, 64), 9.5e10),),
-        "attention": (ShapedRate((8, 512, 512, 64), 4e10),),
-        "attention_backward": (ShapedRate((8, 512, 512, 64), 3e10),),
-    }
-    return CalibrationRecord(
-        "cpu", "float32", 1, "quick", "2026-01-01T00:00:00Z", environment, {}, shaped, bandwidth,
-        {"forward": 1e-6}, 0.0,
-    )  # fmt: skip
-
-
 def test_levels_and_kinds_of_a_calibration() -> None:
     roofs = roofs_of(Machine.from_calibration(calibration()), "bfloat16")
 
@@ -125,3 +99,31 @@ def test_levels_and_kinds_of_a_calibration() -> None:
     # Rates that cannot be told apart share a line.
     assert dict(roofs.flats) == {"matrix products, recurrence": 1e11, "attention": 4e10}
     assert any("measured in float32, not in bfloat16" in note for note in roofs.notes)
+
+
+def test_a_level_that_is_left_out_hands_its_work_to_the_next_outwards() -> None:
+    roofs = roofs_of(Machine.from_calibration(calibration()), "float32")
+    fewer = roofs.without({"L2 cache", "main memory"})
+
+    assert [level.name for level in fewer.levels] == ["L3 cache", "main memory"]
+    assert fewer.level(2**19).name == "L3 cache"
+
+
+def test_points_are_read_against_the_levels_that_are_left(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine.from_calibration(calibration())
+    monkeypatch.setattr(workspace, "machine", lambda _setting: machine)
+    session = Session(setting=Setting(sizes={"b": 1, "n": 64, "d": 64, "h": 2, "w": 16}))
+    every = roofline(session, workspace)
+    some = roofline(session, workspace, without=("L2 cache",))
+
+    assert every.levels == some.levels == ("L2 cache", "L3 cache", "main memory")
+    assert every.figure is not None and some.figure is not None
+    assert [slope.name for slope in some.figure.slopes] == ["L3 cache", "main memory"]
+    moved = [(a, b) for a, b in zip(every.rows, some.rows, strict=True) if a.level == "L2 cache"]
+    assert moved
+    for before, after in moved:
+        assert after.level == "L3 cache"
+        assert after.attainable == min(1e11, after.intensity * 3e10)
+        assert before.rate == after.rate

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from costlab.errors import InputError
-from costlab_gui.model.session import DTYPES, METRICS, MODES, Budget, Session, Setting
+from costlab_gui.model.session import DTYPES, METRICS, MODES, Budget, Session, Setting, ToMeasure
 from costlab_gui.model.session_file import from_json, load, save, to_json
 
 settings = st.builds(
@@ -37,6 +37,15 @@ sessions = st.builds(
     high=st.integers(101, 2**30),
     budget=st.builds(Budget, positive, positive, positive),
     hands=positive,
+    measure=st.builds(
+        ToMeasure,
+        over=st.sampled_from(["", "n", "d"]),
+        sizes=st.sampled_from(["", "256:8k:x2, 5000"]),
+        repeats=st.integers(3, 20),
+        budget=st.sampled_from(["", "2m"]),
+        energy=st.booleans(),
+        all=st.booleans(),
+    ),
 )
 
 
@@ -100,6 +109,8 @@ def test_what_is_missing_is_named_and_the_rest_opens(tmp_path: Path) -> None:
         ({"setting": {"sizes": {"n": -4}}}, "n"),
         ({"setting": {"sizes": {"n": 2.5}}}, "n"),
         ({"setting": 3}, "setting"),
+        ({"measure": {"repeats": 2}}, "repeats"),
+        ({"measure": {"sizes": 5}}, "sizes"),
         ({"colour": "red"}, "colour"),
         ({"colours": {"lstm": -1}}, "colours"),
         ({"map_over": ["n"]}, "map_over"),

@@ -43,7 +43,13 @@ def page(qtbot: QtBot, workspace: Workspace) -> CurvesPage:
     made.show()
     qtbot.waitExposed(made)
     QApplication.processEvents()
+    read(made, qtbot)
     return made
+
+
+def read(page: CurvesPage, qtbot: QtBot) -> None:
+    """Wait for the table: programs are predicted one after the other."""
+    qtbot.waitUntil(lambda: page.is_read)
 
 
 def names(page: CurvesPage, metric: str) -> list[str]:
@@ -64,18 +70,21 @@ def test_panels_follow_the_session(page: CurvesPage) -> None:
     assert "energy" in page.views["energy"].summary()
 
 
-def test_moving_along_the_axis_draws_nothing_anew(page: CurvesPage) -> None:
+def test_moving_along_the_axis_draws_nothing_anew(page: CurvesPage, qtbot: QtBot) -> None:
     spec = page.views["time"].spec
     page.hub.change("set n", sizes={"n": 8192})
     page.hub.flush()
     assert page.views["time"].spec is spec
     assert page.views["time"].crosshair == page.views["memory"].crosshair == 8192
+    read(page, qtbot)
     assert "8 192" in page.read_out.heading.text()
 
 
-def test_the_table_shows_what_explore_says_to_the_last_digit(page: CurvesPage) -> None:
+def test_the_table_shows_what_explore_says_to_the_last_digit(
+    page: CurvesPage, qtbot: QtBot
+) -> None:
     page.move_crosshair(1000.0)
-    page._show_values()
+    read(page, qtbot)
     assert page.at == 1024, "linear attention goes in chunks"
     assert page.hub.session.sizes["n"] == 4096, "the crosshair reads off, it changes nothing"
     found, _problems = read_out(page.hub.session, page.hub.workspace, 1024)
@@ -111,11 +120,13 @@ def test_selecting_by_row_and_by_curve(page: CurvesPage, qtbot: QtBot) -> None:
     qtbot.mouseClick(table.viewport(), Qt.MouseButton.LeftButton, pos=place)
     page.hub.flush()
     assert page.hub.session.selected == "lstm"
+    read(page, qtbot)
     assert "LSTM" in page.read_out.model.shown.doubling["program"]
     assert page.read_out.model.shown.doubling["flop"] == "×2"
     qtbot.keyClick(page.views["time"], Qt.Key.Key_Up)
     page.hub.flush()
     assert page.hub.session.selected == "full_attention"
+    read(page, qtbot)
     assert table.currentIndex().row() == 0
 
 
@@ -160,26 +171,28 @@ def test_what_cannot_be_drawn_is_named_with_its_reason(page: CurvesPage) -> None
     assert "LSTM" in page.notes.text() and "does not depend on h" in page.notes.text()
 
 
-def test_measured_points(page: CurvesPage, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measured_points(page: CurvesPage, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(type(page), "measured", property(lambda self: (POINT,)))
     page.hub.data_changed.emit("runs")
     assert "measured" in names(page, "time")[1] and "measured" in names(page, "memory")[1]
+    read(page, qtbot)
     row = page.read_out.model.shown.rows[0]
     assert row.texts["measured"] == "4 ms"
     predicted = read_out(page.hub.session, page.hub.workspace)[0]["full_attention"].time_s
     assert row.values["error"] == pytest.approx(predicted / 0.004 - 1)
 
 
-def test_decode_has_a_column_of_state(page: CurvesPage) -> None:
+def test_decode_has_a_column_of_state(page: CurvesPage, qtbot: QtBot) -> None:
     page.hub.change("", setting=replace(page.hub.session.setting, mode="decode"))
     page.hub.flush()
+    read(page, qtbot)
     assert page.read_out.model.shown.columns["state"] == "state"
     assert page.read_out.model.shown.rows[0].texts["state"] != "–"
 
 
 def test_every_number_of_the_table_opens_its_origin(page: CurvesPage, qtbot: QtBot) -> None:
     page.move_crosshair(8192)
-    page._show_values()
+    read(page, qtbot)
     columns = list(page.read_out.model.shown.columns)
     for column, said in (("predicted", "Time"), ("peak", "memory"), ("flop", "FLOP")):
         page.read_out.view.setCurrentIndex(page.read_out.model.index(1, columns.index(column)))

@@ -27,6 +27,7 @@ def page(qtbot: QtBot) -> Iterator[MapPage]:
     qtbot.addWidget(made)
     made.resize(900, 700)
     made.show()
+    qtbot.waitUntil(lambda: made.shown.figure is not None)
     yield made
     hub.closing.emit()
 
@@ -98,8 +99,9 @@ def test_menus_choose_axes_and_metric(page: MapPage, qtbot: QtBot) -> None:
     assert page.shown.figure.x.label.startswith("d")
 
 
-def test_the_export_has_the_cross(page: MapPage, tmp_path: Path) -> None:
+def test_the_export_has_the_cross(page: MapPage, qtbot: QtBot, tmp_path: Path) -> None:
     page.hub.asked.emit("export plot", tmp_path / "map.svg")
+    qtbot.waitUntil(lambda: not page.hub.worker.busy)
 
     assert page.shown.figure is not None
     with_cross = replace(page.shown.figure, here=(4096.0, 512.0))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from costlab_gui.model.workspace import Workspace
 from costlab_gui.pages.measure_page import MeasurePage
 
 _LONG_MS = 120_000
+_BEGUN_S = 0.2
 
 
 @pytest.fixture
@@ -109,10 +111,11 @@ def _kill_a_worker(page: MeasurePage, process: JobProcess, qtbot: QtBot) -> None
 
 
 def _workers(process: JobProcess) -> list[psutil.Process]:
-    """Grandchildren of the command: those that measure."""
+    """Grandchildren of the command that have begun to measure: one just forked is replaced."""
     try:
         command = psutil.Process(process.pid)
-        return [one for child in command.children() for one in child.children()]
+        workers = [one for child in command.children() for one in child.children()]
+        return [one for one in workers if time.time() - one.create_time() > _BEGUN_S]
     except psutil.Error:
         return []
 

@@ -11,11 +11,13 @@ from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
 from costlab.figures import to_csv, to_svg
+from costlab.hardware.machine import Machine
 from costlab_gui.hub import Hub
 from costlab_gui.model.document import Document
 from costlab_gui.model.session import Session, Setting
 from costlab_gui.model.workspace import Workspace
 from costlab_gui.pages.roofline_page import OPERATORS, RooflinePage
+from tests.gui.cached_machine import calibration
 
 SESSION = Session(setting=replace(Setting(), device="A100-80G-SXM"), page="roofline")
 
@@ -88,12 +90,15 @@ def test_the_table_sorts_by_figures_and_keeps_the_selection(page: RooflinePage) 
     assert page.shown.rows[0].name in page.read_out.text()
 
 
-def test_the_export_is_the_picture_and_its_numbers(page: RooflinePage, tmp_path: Path) -> None:
+def test_the_export_is_the_picture_and_its_numbers(
+    page: RooflinePage, qtbot: QtBot, tmp_path: Path
+) -> None:
     spec = page.figure()
     assert spec is not None
 
     page.hub.asked.emit("export plot", tmp_path / "a.svg")
     page.hub.asked.emit("export plot", tmp_path / "a.csv")
+    qtbot.waitUntil(lambda: not page.hub.worker.busy)
 
     assert (tmp_path / "a.svg").read_text(encoding="utf-8") == to_svg(spec)
     table = (tmp_path / "a.csv").read_text(encoding="utf-8")
@@ -116,3 +121,20 @@ def test_what_changes_only_the_curves_costs_nothing_here(page: RooflinePage) -> 
     page.hub.flush()
 
     assert page.shown is before
+
+
+def test_levels_of_memory_are_switched_one_by_one(
+    page: RooflinePage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not page.levels.isVisible(), "the datasheet knows one level"
+    machine = Machine.from_calibration(calibration())
+    monkeypatch.setattr(page.hub.workspace, "machine", lambda _setting: machine)
+    page.refresh(frozenset())
+
+    assert page.levels.value == ("L2 cache", "L3 cache", "main memory")
+    assert not page.levels.button("main memory").isEnabled()
+    page.levels.button("L2 cache").click()
+    assert page.shown.figure is not None
+    assert [slope.name for slope in page.shown.figure.slopes] == ["L3 cache", "main memory"]
+    page.levels.button("L2 cache").click()
+    assert len(page.shown.figure.slopes) == 3

@@ -66,10 +66,11 @@ def test_keys_step_and_choose(figure: SvgFigure, qtbot: QtBot) -> None:
 
 @pytest.mark.parametrize("theme", [DARK, LIGHT], ids=["dark", "light"])
 def test_the_curve_has_its_colour_in_either_theme(
-    figure: SvgFigure, theme: Theme, themed: Callable[[Theme], None]
+    figure: SvgFigure, theme: Theme, themed: Callable[[Theme], None], qtbot: QtBot
 ) -> None:
     themed(theme)
     figure.retheme()
+    qtbot.waitUntil(lambda: figure.is_drawn)
 
     drawn = figure.grab().toImage()
 

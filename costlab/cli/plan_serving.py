@@ -1,0 +1,148 @@
+"""``costlab plan --job serve`` and ``--fits``: how they are asked for and printed."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from costlab.cli.common import parsed, print_json, table
+from costlab.i18n import _
+from costlab.units import (
+    format_count,
+    format_value,
+    parse_bytes,
+    parse_count,
+    parse_rate,
+    parse_seconds,
+)
+
+if TYPE_CHECKING:
+    from costlab.planning.service import Service
+    from costlab.planning.serving import Request
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Options of serving."""
+    group = parser.add_argument_group(_("serving"))
+    group.add_argument("--fits", metavar="BYTES", help=_("which models fit: 24GiB"))
+    group.add_argument("--prompt", default="1024", metavar="N", help=_("tokens of a prompt"))
+    group.add_argument("--output", default="256", metavar="N", help=_("tokens of an answer"))
+    group.add_argument("--weights", default="bf16", metavar="FORMAT", help=_("fp8, int4-g128, ..."))
+    group.add_argument("--kv", default="bf16", metavar="FORMAT", help=_("of keys and values"))
+    group.add_argument("--block", default="16", metavar="N", help=_("tokens of a paged block"))
+    group.add_argument("--tpot", metavar="TIME", help=_("longest time of a token: 100ms"))
+    group.add_argument("--ttft", metavar="TIME", help=_("longest time to the first token: 1s"))
+
+
+def request_of(args: argparse.Namespace) -> Request:
+    """The request that the options describe."""
+    from costlab.planning.precision import named
+    from costlab.planning.serving import Request
+
+    return Request(
+        prompt=parsed(parse_count, "--prompt", args.prompt),
+        output=parsed(parse_count, "--output", args.output),
+        weights=named(args.weights),
+        kv=named(args.kv),
+        block=parsed(parse_count, "--block", args.block),
+    )
+
+
+def show_fits(args: argparse.Namespace) -> int:
+    """Print which bundled models fit a memory."""
+    from dataclasses import asdict
+
+    from costlab.planning.service import SCHEMA, what_fits
+
+    memory = parsed(parse_bytes, "--fits", args.fits)
+    request = request_of(args)
+    found = what_fits(memory, request)
+    if args.json:
+        print_json({"schema": SCHEMA, "job": "fits", "memory_bytes": memory,
+                    "models": [asdict(fit) for fit in found]})  # fmt: skip
+        return 0
+    print(
+        _("models that answer requests of {prompt} + {output} tokens in {size}").format(
+            prompt=request.prompt, output=request.output, size=format_value(memory, "B")
+        )
+    )
+    rows = [
+        (fit.name, format_count(fit.parameters), fit.weights, format_value(fit.weights_bytes, "B"),
+         _length(fit.longest), format_count(fit.at_once))
+        for fit in found
+    ]  # fmt: skip
+    heads = (_("model"), _("parameters"), _("stored in"), _("weights"), _("longest sequence"),
+             _("requests at once"))  # fmt: skip
+    print(table(heads, rows, right="lrlrrr"))
+    return 0
+
+
+def show_service(args: argparse.Namespace, model: str, device: str, gpus: int) -> int:
+    """Print how devices serve a model."""
+    from costlab.cli.plan_training import rates_of
+    from costlab.planning.service import serve
+
+    answer = serve(
+        model,
+        device,
+        gpus,
+        request_of(args),
+        tpot_s=args.tpot and parsed(parse_seconds, "--tpot", args.tpot),
+        ttft_s=args.ttft and parsed(parse_seconds, "--ttft", args.ttft),
+        per_node=args.per_node and parsed(parse_count, "--per-node", args.per_node),
+        link_bytes_per_s=args.link and parsed(parse_rate, "--link", args.link),
+        memory_bytes=args.memory and parsed(parse_bytes, "--memory", args.memory),
+        rates=rates_of(args, 1)[0],
+    )
+    if args.json:
+        print_json(answer.to_json())
+    else:
+        print(_text(answer))
+    return 0
+
+
+def _length(tokens: int | None) -> str:
+    return _("any") if tokens is None else format_count(tokens)
+
+
+def _text(answer: Service) -> str:
+    server, data = answer.server, answer.to_json()
+    lines = [
+        _("{model}: {parameters} parameters, weights in {weights}, on {gpus} x {device}").format(
+            model=server.model.name, parameters=format_count(data["parameters"]),
+            weights=data["weights"], gpus=data["gpus"], device=data["device"],
+        ),
+        _("{replicas} x tp {tp}; of {size} a device: weights {weights}, left {free}").format(
+            replicas=answer.replicas, tp=server.tp, size=format_value(server.memory, "B"),
+            weights=format_value(data["weights_bytes"], "B"),
+            free=format_value(data["free_bytes"], "B"),
+        ),
+        _("requests of {prompt} + {output} tokens: at most {most} at once a replica; longest "
+          "sequence {longest}; {blocks} blocks of {block} tokens").format(
+            prompt=data["prompt"], output=data["output"],
+            most=format_count(data["max_concurrency"]), longest=_length(data["max_context"]),
+            blocks=_length(data["blocks"]), block=data["block_tokens"],
+        ),
+        "",
+    ]  # fmt: skip
+    rows = [
+        (
+            ("* " if row["concurrency"] == answer.chosen else "") + str(row["concurrency"]),
+            format_value(row["ttft_s"], "s"),
+            format_value(row["tpot_s"], "s"),
+            format_count(round(row["tokens_per_s"])),
+            format_value(int(row["state_bytes"]), "B"),
+            row["decode_limiter"],
+            "" if row["cost_per_million_tokens"] is None
+            else f"{row['cost_per_million_tokens']:.2f}",
+        )
+        for row in data["rows"]
+    ]  # fmt: skip
+    heads = (_("concurrency"), "TTFT", "TPOT", _("tokens/s"), _("state of a device"),
+             _("decode limited by"), _("{c} per 1M tokens").format(c=data["currency"]))  # fmt: skip
+    shown = len(heads) - (data["rows"][0]["cost_per_million_tokens"] is None)
+    lines.append(table(heads[:shown], [row[:shown] for row in rows], right="rrrrrlr"[:shown]))
+    lines.append(_("* the most tokens per second within the limits"))
+    lines += [f"{name}: {meaning}" for name, meaning in data["terms"].items()]
+    lines += [_("assumed: {what}").format(what=what) for what in data["assumptions"]]
+    return "\n".join(lines)
