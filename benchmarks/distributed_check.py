@@ -31,6 +31,7 @@ _TRAFFIC = ("program", "ranks", "group", "collective", "direction", "formula, B"
 _MEMORY = ("program", "ranks", "kind", "formula, B", "held, B", "error", "")
 _WIRE = ("collective", "ranks", "formula", "sent", "")
 _SQUARE = 4
+_NO_DATA = ("weights", "gradients", "activations")  # no step of the optimizer without data
 _FP32 = PRECISIONS["fp32"]
 _BF16 = PRECISIONS["bf16"].weights
 _MIXED = replace(_FP32, name="bf16 passes", activations=_BF16, gathered=_BF16)
@@ -127,11 +128,11 @@ def fakes() -> list[Check]:
     """Runs at sizes and numbers of ranks that no machine here has."""
     return [
         *(
-            _check("FSDP2", "fsdp", Plan(dp=ranks, zero=3), _LARGE, cut="rows")
+            _check("FSDP2", "fsdp", Plan(dp=ranks, zero=3), _LARGE, cut="rows", kinds=_NO_DATA)
             for ranks in (64, 1024, 16384)
         ),
         _check("FSDP2 x tensor", "fsdp_tensor", Plan(dp=128, tp=8, zero=3, sequence=0), _LARGE,
-               cut="rows"),
+               cut="rows", kinds=_NO_DATA),
     ]  # fmt: skip
 
 

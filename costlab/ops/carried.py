@@ -26,7 +26,7 @@ class _Carry(torch.autograd.Function):
         return carried
 
     @staticmethod
-    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor | None]:
         (grad,) = grads
         decay, carried = ctx.saved_tensors
         count = decay.shape[1]
@@ -34,6 +34,8 @@ class _Carry(torch.autograd.Function):
         back[:, count - 1].copy_(grad[:, count])
         for j in range(count - 1, 0, -1):
             torch.addcmul(grad[:, j], decay[:, j], back[:, j], out=back[:, j - 1])
+        if not ctx.needs_input_grad[1]:
+            return back, None
         return back, (back * carried[:, :-1]).sum_to_size(decay.shape)
 
 

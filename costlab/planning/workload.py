@@ -10,8 +10,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from math import gcd, prod
 
-from costlab.planning.memory import Recompute, layer_saved
+from costlab.planning.memory import layer_saved
 from costlab.planning.model import ModelConfig, Part, part
+from costlab.planning.parallel import Recompute
 from costlab.planning.totals import kv_elements, parameters, value
 
 _CORES = frozenset({"attention_core", "cross_attention_core", "latent_core", "state_space",

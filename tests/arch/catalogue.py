@@ -101,6 +101,10 @@ def _sinks(b: int, n: int, d: int, w: int, G: int) -> int:
     return 8 * b * n * d**2 + 4 * b * d * _blocks(n, w) * (2 * w + min(G, n))
 
 
+def _retention(b: int, n: int, d: int, h: int, k: int, c: int) -> int:
+    return 16 * b * n * d * h * k + b * h * _blocks(n, c) * (6 * c * k + 8 * k**2)
+
+
 def _dilated(b: int, n: int, d: int, w: int, c: int, causal: bool) -> int:
     return 8 * b * n * d**2 + 4 * b * d * _blocks(n, c) * (2 if causal else 3) * w
 
@@ -215,6 +219,7 @@ ENTRIES = (
     Entry("qlora", _adapted, lambda d, f, r: r * (d + f), sizes={"u": 2}),
     Entry("quantised_linear", lambda b, n, d, f: 2 * b * n * d * f, lambda: 0, sizes={"u": 2}),
     Entry("reversible", _block, _gpt_weights),
+    Entry("retnet", _retention, lambda d, h, k: 8 * d * h * k, sizes={"k": 4}),
     Entry("rms_norm", lambda: 0, lambda d: d),
     Entry("rnn", lambda b, n, d: 4 * b * n * d**2, _affine(1)),
     Entry("rnn_cell_loop", lambda b, n, d: 4 * b * n * d**2, _affine(1)),
