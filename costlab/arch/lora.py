@@ -78,7 +78,7 @@ SPEC = ArchitectureSpec(
     modes=("forward", "train"),
     claims=(
         Claim("parameters", "layer", "r", "Hu et al. 2021, section 4.2", ("r",)),
-        Claim("flop_matmul", "layer", "b*n*d*f + b*n*d*r + b*n*f*r", "three products"),
+        Claim("flop", "layer", "b*n*d*f + b*n*d*r + b*n*f*r", "three products"),
     ),
     gives_up="Changes of the matrix have rank r; the frozen matrix is still held and multiplied.",
 )

@@ -156,14 +156,14 @@ def _affine(maps: int) -> Count:
 
 # fmt: off
 ENTRIES = (
+    Entry("activation_checkpointing", _block, _gpt_weights),
+    Entry("alibi", lambda: 0, lambda: 0, square=True),
+    Entry("attention_sinks", _sinks, lambda d: 4 * d**2, sizes={"G": 2}),
     Entry("bidirectional_gru", lambda b, n, d: 24 * b * n * d**2, lambda d: 2 * _affine(3)(d)),
     Entry("bidirectional_lstm", lambda b, n, d: 32 * b * n * d**2, lambda d: 2 * _affine(4)(d)),
-    Entry("attention_sinks", _sinks, lambda d: 4 * d**2, sizes={"G": 2}),
     Entry("bigbird", _ring, lambda d: 4 * d**2),
     Entry("convolution", lambda b, n, d, w, causal: 2 * b * n * d**2 * _taps(w, causal),
           lambda d, w, causal: d**2 * _taps(w, causal)),
-    Entry("activation_checkpointing", _block, _gpt_weights),
-    Entry("alibi", lambda: 0, lambda: 0, square=True),
     Entry("cross_attention", lambda b, n, m, d: 4 * b * (n + m) * d**2 + 4 * b * n * m * d,
           lambda d: 4 * d**2),
     Entry("cross_entropy", lambda: 0, lambda: 0),
@@ -184,6 +184,10 @@ ENTRIES = (
     Entry("gru", lambda b, n, d: 12 * b * n * d**2, _affine(3)),
     Entry("gru_2014", lambda b, n, d: 12 * b * n * d**2, lambda d: 6 * d**2 + 3 * d),
     Entry("gru_cell_loop", lambda b, n, d: 12 * b * n * d**2, _affine(3)),
+    Entry("hybrid_block", lambda b, n, d, h, g, k, f, s, r: (
+        _selective(b, n, d, s, r) + _grouped(b, n, d, h, g, k) + 12 * b * n * d * f),
+        lambda d, h, g, k, f, s, r: (
+            6 * d**2 + 2 * d * (7 + 2 * r + 3 * s) + 2 * d * k * (h + g) + 6 * d * f + 4 * d)),
     Entry("int8_cache_attention", _grouped, lambda d, h, g, k: 2 * d * k * (h + g),
           sizes={"k": 4, "c": 2}),
     Entry("latent_attention", _latent, _latent_maps),
@@ -214,8 +218,8 @@ ENTRIES = (
     Entry("performer", _features, lambda d: 4 * d**2),
     Entry("qlora", _adapted, lambda d, f, r: r * (d + f), sizes={"u": 2}),
     Entry("quantised_linear", lambda b, n, d, f: 2 * b * n * d * f, lambda: 0, sizes={"u": 2}),
-    Entry("reversible", _block, _gpt_weights),
     Entry("retnet", _retention, lambda d, h, k: 8 * d * h * k, sizes={"k": 4}),
+    Entry("reversible", _block, _gpt_weights),
     Entry("rms_norm", lambda: 0, lambda d: d),
     Entry("rnn", lambda b, n, d: 4 * b * n * d**2, _affine(1)),
     Entry("rnn_cell_loop", lambda b, n, d: 4 * b * n * d**2, _affine(1)),
