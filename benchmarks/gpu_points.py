@@ -13,12 +13,13 @@ SMALL, LARGE, TINY = "small", "large", "tiny"
 _SIZES: Mapping[str, Mapping[str, int]] = {
     SMALL: {"b": 4, "n": 1024, "m": 1024, "d": 1024, "h": 16, "g": 4, "k": 64, "f": 4096, "L": 2,
             "V": 32768, "w": 128, "c": 64, "R": 2, "r": 5, "s": 16, "e": 8, "t": 2, "G": 16,
-            "p": 32, "q": 512},
+            "p": 32, "q": 512, "a": 2, "u": 64},
     LARGE: {"b": 4, "n": 4096, "m": 1024, "d": 1024, "h": 16, "g": 4, "k": 64, "f": 4096, "L": 2,
             "V": 32768, "w": 256, "c": 64, "R": 2, "r": 6, "s": 16, "e": 8, "t": 2, "G": 16,
-            "p": 32, "q": 512},
+            "p": 32, "q": 512, "a": 4, "u": 64},
     TINY: {"b": 2, "n": 24, "m": 12, "d": 16, "h": 2, "g": 1, "k": 8, "f": 64, "L": 1, "V": 50,
-           "w": 6, "c": 6, "R": 1, "r": 3, "s": 4, "e": 4, "t": 2, "G": 2, "p": 4, "q": 8},
+           "w": 6, "c": 6, "R": 1, "r": 3, "s": 4, "e": 4, "t": 2, "G": 2, "p": 4, "q": 8,
+           "a": 2, "u": 4},
 }  # fmt: skip
 _RECURRENT_SIZES: Mapping[str, Mapping[str, int]] = {
     SMALL: {"b": 32, "n": 512, "d": 512},
@@ -28,6 +29,10 @@ _LOOP_SIZES: Mapping[str, Mapping[str, int]] = {
     SMALL: {"b": 32, "n": 128, "d": 512},
     LARGE: {"b": 32, "n": 384, "d": 512},
 }
+# Where the formulas ask for it: chunks of the scan, and a dilation of 8.
+_OWN_SIZES: Mapping[str, Mapping[str, int]] = {
+    "mamba": {"c": 16}, "hybrid_block": {"c": 16}, "dilated_window": {"w": 32, "c": 256},
+}  # fmt: skip
 _ROUNDS = (
     ("forward", "bfloat16", SMALL), ("train", "bfloat16", SMALL), ("decode", "bfloat16", SMALL),
     ("forward", "float32", SMALL), ("forward", "bfloat16", LARGE), ("train", "float32", SMALL),
@@ -52,6 +57,7 @@ def sizes_of(architecture: str, size: str) -> dict[str, int]:
     if spec.family == "recurrent":
         by_steps = _LOOP_SIZES if architecture.endswith("_cell_loop") else _RECURRENT_SIZES
         chosen |= by_steps.get(size, {})
+    chosen |= _OWN_SIZES.get(architecture, {})
     return {name: chosen[name] for name in spec.symbols}
 
 

@@ -170,7 +170,7 @@ def naive(module: DilatedWindow, x: Tensor) -> Tensor:
 
 
 def build(
-    *, b: int, n: int, d: int, h: int = 8, w: int = 64, c: int = 256, causal: bool = False
+    *, b: int, n: int, d: int, h: int = 8, w: int = 64, c: int = 1024, causal: bool = False
 ) -> tuple[nn.Module, tuple[Tensor, ...]]:
     """Return the module and an input ``[b, n, d]``."""
     check_positive(b=b, n=n)
@@ -178,7 +178,7 @@ def build(
 
 
 def build_prefill(
-    *, b: int, n: int, d: int, h: int = 8, w: int = 64, c: int = 256
+    *, b: int, n: int, d: int, h: int = 8, w: int = 64, c: int = 1024
 ) -> tuple[Callable[[Tensor], tuple[Tensor, State]], tuple[Tensor, ...]]:
     """Return the causal prefill of ``n`` tokens and its input."""
     check_positive(b=b, n=n)
@@ -186,7 +186,7 @@ def build_prefill(
 
 
 def build_decode(
-    *, b: int, n: int, d: int, h: int = 8, w: int = 64, c: int = 256
+    *, b: int, n: int, d: int, h: int = 8, w: int = 64, c: int = 1024
 ) -> tuple[Callable[[Tensor, State], tuple[Tensor, State]], tuple[Tensor, ...], tuple[Tensor, ...]]:
     """Return one step after ``n`` tokens, the new token ``[b, 1, d]`` and the state."""
     check_positive(b=b, n=n)
@@ -205,7 +205,7 @@ SPEC = ArchitectureSpec(
     family="attention",
     paper="https://arxiv.org/abs/2004.05150",
     symbols=("b", "n", "d", "h", "w", "c"),
-    defaults={"b": 1, "n": 1024, "d": 512, "h": 8, "w": 64, "c": 256},
+    defaults={"b": 1, "n": 1024, "d": 512, "h": 8, "w": 64, "c": 1024},
     modes=("forward", "train", "prefill", "decode"),
     claims=(
         Claim("flop", "core", "b*n*w*d", _PAPER, conditions=("w fixed",)),

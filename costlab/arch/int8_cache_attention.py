@@ -110,7 +110,7 @@ def _module(d: int, h: int, g: int, k: int | None, c: int) -> Int8CacheAttention
     if k is None:
         check_heads(d, h)
         k = d // h
-    check_positive(c=c)
+    check_positive(k=k, c=c)
     if k % c:
         raise SizeError(
             _("the head size k must be a multiple of the channels c that share a scale"),

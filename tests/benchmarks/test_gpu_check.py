@@ -16,6 +16,7 @@ from costlab.arch import registry
 from costlab.hardware.calibration_record import CalibrationRecord
 from costlab.hardware.catalogue import load_profile
 from costlab.measurement.process import SpawnedWorkers
+from costlab.prediction.api import predict
 from costlab.store import Store
 from costlab.store.merge import import_file
 
@@ -96,6 +97,12 @@ def test_a_section_gets_its_share_of_what_is_left_and_none_after_the_end(
 
     assert given == pytest.approx([25.0, 100 / 3, 50.0, 100.0], abs=1.0)
     assert {row["status"] for row in late["sections"].values()} == {"skipped"}
+
+
+def test_every_point_has_a_prediction() -> None:
+    for spec in points("cuda:0", False):
+        predict(spec.target, spec.sizes, "H100-80G-SXM", mode=spec.mode, dtype=spec.dtype,
+                doubled=())  # fmt: skip
 
 
 def test_every_architecture_and_mode_is_among_the_points_and_the_traced_programs() -> None:

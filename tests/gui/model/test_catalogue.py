@@ -45,7 +45,7 @@ def test_search_takes_names_titles_and_orders(
 
 
 def test_groups_without_a_match_are_left_out(workspace: Workspace) -> None:
-    listed = rows(Session(), workspace, "lstm")
+    listed = rows(Session(), workspace, "lsh")
     assert [type(row).__name__ for row in listed] == ["Group", "Program"]
 
 

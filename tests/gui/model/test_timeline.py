@@ -13,7 +13,9 @@ from costlab_gui.model.session import Budget, Session, Setting
 from costlab_gui.model.timeline import KINDS, fits, sentence, timeline
 from costlab_gui.model.workspace import Workspace
 
-SESSION = Session(setting=replace(Setting(), device="L4", mode="train"))
+# A window that a dilated one can stretch to the default reach.
+SIZES = {**Setting().sizes, "w": 32}
+SESSION = Session(setting=Setting(device="L4", mode="train", sizes=SIZES))
 
 
 @pytest.fixture(scope="module")
