@@ -81,8 +81,9 @@ def test_a_program_without_formulas_says_so(page: TimelinePage) -> None:
     assert page.figure() is None
 
 
-def test_the_numbers_are_exported(page: TimelinePage, tmp_path: Path) -> None:
+def test_the_numbers_are_exported(page: TimelinePage, qtbot: QtBot, tmp_path: Path) -> None:
     page.hub.asked.emit("export plot", tmp_path / "memory.csv")
+    qtbot.waitUntil(lambda: not page.hub.worker.busy)
 
     rows = (tmp_path / "memory.csv").read_text(encoding="utf-8").splitlines()
     assert len(rows) == 1 + len(page.shown.moments)

@@ -124,8 +124,9 @@ def test_a_line_is_spoken_whole(make: Make) -> None:
 
 def test_the_sample_has_the_colour_of_the_curve(make: Make) -> None:
     shown = make()
-    image = shown.view.grab().toImage()
     for target in shown.hub.session.programs:
+        shown.view.scrollTo(shown.rows.place(target))
+        image = shown.view.grab().toImage()
         room = shown.view.visualRect(shown.rows.place(target))
         wanted = QColor(current().curve(shown.hub.session.colour(target)))
         row = {
