@@ -21,6 +21,7 @@ from costlab.measurement.shared_core import (
     quickest_of,
     shared_share,
     slow_down,
+    undisturbed_s,
 )
 from costlab.measurement.timing import TimingPlan, time_process
 
@@ -169,3 +170,13 @@ def test_without_a_contrast_only_calls_that_shared_little_count() -> None:
     assert slow_down(alike) is None
     assert as_if_alone(alike, _QUICK_S).median_s == 1.05
     assert as_if_alone(replace(alike, shared_shares=(0.9,) * 5), _QUICK_S).median_s == 1.1
+
+
+def test_what_a_call_takes_undisturbed_is_of_samples_alone_or_the_quickest() -> None:
+    samples = [1.0, 2.0, 1.2, 1.9, 1.1, 2.1]
+    some = _timing(samples, [_QUICK_S, _SLOW_S] * 3)
+    none = replace(some, probes_s=(_SLOW_S,) * 6, probe_quickest_s=_QUICK_S)
+
+    assert undisturbed_s(as_if_alone(some, _QUICK_S)) == 1.1
+    assert undisturbed_s(none) == pytest.approx(1.05)
+    assert undisturbed_s(replace(none, probes_s=())) == none.median_s
