@@ -1,7 +1,8 @@
 """Sparse, low-rank, kernel and state-space modules beside public ones, for ``catalogue_speed``.
 
 Each function returns ours, theirs as a callable, and the inputs. What theirs leaves out (the
-output projection of transformers' attention) is left out of ours. linformer and performer-pytorch
+output projection of transformers' attention) is left out of ours. The default sizes are timed; the
+tests compare what comes out at small ones. linformer and performer-pytorch
 are no dependencies: without them their pairs are named and passed over.
 """
 
@@ -29,14 +30,16 @@ def _without_output(module: nn.Module) -> nn.Module:
     return module
 
 
-def longformer_pair() -> Made:
-    """One-sided window of 128, one global token, n = 2048."""
+def longformer_pair(
+    b: int = 1, n: int = 2048, d: int = 512, h: int = 8, w: int = 128, first: int = 1
+) -> Made:
+    """A one-sided window of ``w``, and ``first`` global tokens."""
     from transformers import LongformerConfig
     from transformers.models.longformer.modeling_longformer import LongformerSelfAttention
 
-    ours = longformer.Longformer(longformer.Config(512, 8, 128, 1, bias=True))
+    ours = longformer.Longformer(longformer.Config(d, h, w, first, bias=True))
     config = LongformerConfig(
-        hidden_size=512, num_attention_heads=8, attention_window=[256], num_hidden_layers=1,
+        hidden_size=d, num_attention_heads=h, attention_window=[2 * w], num_hidden_layers=1,
         attention_probs_dropout_prob=0.0,
     )  # fmt: skip
     theirs = LongformerSelfAttention(config, 0)
@@ -47,8 +50,8 @@ def longformer_pair() -> Made:
             "query_global": ours.gq, "key_global": ours.gk, "value_global": ours.gv,
         },
     )  # fmt: skip
-    mask = torch.zeros(1, 2048)
-    mask[:, 0] = 10_000
+    mask = torch.zeros(b, n)
+    mask[:, :first] = 10_000
 
     def call(x: Tensor) -> Tensor:
         y: Tensor = theirs(
@@ -60,11 +63,13 @@ def longformer_pair() -> Made:
         )[0]
         return y
 
-    return _without_output(ours), call, (torch.randn(1, 2048, 512),)
+    return _without_output(ours), call, (torch.randn(b, n, d),)
 
 
-def bigbird_pair() -> Made:
-    """Blocks of 64, three random ones, n = 2048; theirs draws its blocks anew at each call.
+def bigbird_pair(
+    b: int = 1, n: int = 2048, d: int = 512, h: int = 8, c: int = 64, r: int = 3
+) -> Made:
+    """Blocks of ``c``, ``r`` random ones; theirs draws its blocks anew at each call.
 
     The order of the keys is theirs': first and last block global, ours' first two.
     """
@@ -74,28 +79,27 @@ def bigbird_pair() -> Made:
         BigBirdModel,
     )
 
-    n, c = 2048, 64
-    ours = bigbird.BigBird(bigbird.Config(n, 512, 8, c, r=3, G=2 * c, bias=True))
+    ours = bigbird.BigBird(bigbird.Config(n, d, h, c, r=r, G=2 * c, bias=True))
     config = BigBirdConfig(
-        hidden_size=512, num_attention_heads=8, block_size=c, num_random_blocks=3,
+        hidden_size=d, num_attention_heads=h, block_size=c, num_random_blocks=r,
         num_hidden_layers=1,
     )  # fmt: skip
     theirs = BigBirdBlockSparseAttention(config, _SEED).train()
     _copy(theirs, {"query": ours.q, "key": ours.k, "value": ours.v})
-    lengths, counts = theirs._get_rand_attn_plan(n, c, 3)
+    lengths, counts = theirs._get_rand_attn_plan(n, c, r)
     np.random.seed(_SEED)  # as their forward does
-    drawn = theirs._bigbird_block_rand_mask_with_head(n, n, c, c, 8, lengths, counts)
-    chosen = torch.zeros(8, n // c, 3, dtype=torch.int64)
+    drawn = theirs._bigbird_block_rand_mask_with_head(n, n, c, c, h, lengths, counts)
+    chosen = torch.zeros(h, n // c, r, dtype=torch.int64)
     chosen[:, 2:] = (torch.tensor(np.stack(drawn)) + 1) % (n // c)
     ours.core.place(chosen, torch.ones_like(chosen, dtype=torch.bool))
-    masks = BigBirdModel.create_masks_for_block_sparse_attn(torch.ones(1, n), c)
+    masks = BigBirdModel.create_masks_for_block_sparse_attn(torch.ones(b, n), c)
     blocked, band, row, column = masks
 
     def call(x: Tensor) -> Tensor:
         y: Tensor = theirs(x.roll(-c, 1), band, row, column, blocked, blocked)[0]
         return y.roll(c, 1)
 
-    return _without_output(ours), call, (torch.randn(1, n, 512),)
+    return _without_output(ours), call, (torch.randn(b, n, d),)
 
 
 def reformer_pair() -> Made:
@@ -116,14 +120,14 @@ def reformer_pair() -> Made:
     return _without_output(ours), lambda x: theirs(x)[0], (torch.randn(1, n, 256),)
 
 
-def mamba_pair() -> Made:
-    """Width 256, 16 states, n = 512."""
+def mamba_pair(b: int = 1, n: int = 512, d: int = 256, s: int = 16, r: int = 16) -> Made:
+    """``s`` states; the step's rank is ``r``."""
     from transformers import MambaConfig
     from transformers.models.mamba.modeling_mamba import MambaMixer
 
-    config = MambaConfig(hidden_size=256, state_size=16, time_step_rank=16, num_hidden_layers=1)
+    config = MambaConfig(hidden_size=d, state_size=s, time_step_rank=r, num_hidden_layers=1)
     theirs = MambaMixer(config, 0)
-    ours = mamba.Mamba(mamba.Config(256, 16, 16, 16))
+    ours = mamba.Mamba(mamba.Config(d, s, r, 16))
     core = ours.core
     _copy(
         theirs,
@@ -133,20 +137,28 @@ def mamba_pair() -> Made:
         theirs.in_proj.weight.copy_(torch.cat((ours.inner.weight, ours.gate.weight)))
         theirs.A_log.copy_(core.log_rate)
         theirs.D.copy_(core.skip)
-    return ours, theirs, (torch.randn(1, 512, 256),)
+    return ours, theirs, (torch.randn(b, n, d),)
 
 
-def mamba2_pair() -> Made:
-    """Width 256, 64 states, chunks of 64 in both, n = 2048."""
+def mamba2_pair(
+    b: int = 1,
+    n: int = 2048,
+    d: int = 256,
+    h: int = 8,
+    s: int = 64,
+    c: int = 64,
+    theirs_c: int = 64,
+) -> Made:
+    """``s`` states; chunks of ``c`` in ours."""
     from transformers import Mamba2Config
     from transformers.models.mamba2.modeling_mamba2 import Mamba2Mixer
 
     config = Mamba2Config(
-        hidden_size=256, num_heads=8, head_dim=64, state_size=64, n_groups=1, chunk_size=64,
-        num_hidden_layers=1,
+        hidden_size=d, num_heads=h, head_dim=2 * d // h, state_size=s, n_groups=1,
+        chunk_size=theirs_c, num_hidden_layers=1,
     )  # fmt: skip
     theirs = Mamba2Mixer(config, 0)
-    ours = mamba2.Mamba2(mamba2.Config(256, 8, 64, 64))
+    ours = mamba2.Mamba2(mamba2.Config(d, h, s, c))
     _copy(theirs, {"conv1d": ours.core.conv, "norm": ours.norm, "out_proj": ours.o})
     with torch.no_grad():
         parts = (ours.gate.weight, ours.inner.weight, ours.dt.weight)
@@ -154,7 +166,7 @@ def mamba2_pair() -> Made:
         theirs.A_log.copy_(ours.core.log_rate)
         theirs.D.copy_(ours.core.skip)
         theirs.dt_bias.copy_(ours.step_bias)
-    return ours, theirs, (torch.randn(1, 2048, 256),)
+    return ours, theirs, (torch.randn(b, n, d),)
 
 
 def linformer_pair() -> Made:

@@ -109,41 +109,41 @@ def _models(args: argparse.Namespace) -> int:
     families = sorted({model.family for model in models})
     if args.family not in (None, *families):
         raise InputError(_("unknown family"), given=args.family, allowed=", ".join(families))
-    chosen = [model for model in models if args.family in (None, model.family)]
+    data: list[dict[str, Any]] = [
+        {
+            "name": model.name,
+            "family": model.family,
+            "parameters": model_parameters(model),
+            "active_parameters": active_parameters(model),
+            "layers": model.depth,
+            "width": model.width,
+            "kv_kind": model.kv_kind,
+            "state_bytes_4k": int(state_bytes(model, 1, 4096, m=4096)),
+            "context": model.context or None,
+            "source": model.source,
+            "date": model.date,
+        }
+        for model in models
+        if args.family in (None, model.family)
+    ]
     if args.json:
-        data = [
-            {
-                "name": model.name,
-                "family": model.family,
-                "parameters": model_parameters(model),
-                "active_parameters": active_parameters(model),
-                "layers": model.depth,
-                "width": model.width,
-                "kv_kind": model.kv_kind,
-                "state_bytes_4k": int(state_bytes(model, 1, 4096, m=4096)),
-                "context": model.context or None,
-                "source": model.source,
-                "date": model.date,
-            }
-            for model in chosen
-        ]
         print_json({"schema": "costlab.list/1", "models": data})
         return 0
     heads = (_("name"), _("family"), _("parameters"), _("active"), "L", "d", _("keeps"),
              _("KV and state of 4096 tokens"), _("source"))  # fmt: skip
     rows = [
         (
-            model.name,
-            model.family,
-            format_count(model_parameters(model)),
-            format_count(active_parameters(model)),
-            str(model.depth),
-            str(model.width),
-            model.kv_kind,
-            format_value(int(state_bytes(model, 1, 4096, m=4096)), "B"),
-            model.source.partition(";")[0],
+            row["name"],
+            row["family"],
+            format_count(row["parameters"]),
+            format_count(row["active_parameters"]),
+            str(row["layers"]),
+            str(row["width"]),
+            row["kv_kind"],
+            format_value(row["state_bytes_4k"], "B"),
+            row["source"].partition(";")[0],
         )
-        for model in chosen
+        for row in data
     ]
     print(table(heads, rows, right="llrrrrlrl"))
     print(_("sizes of GPT-4, Claude and Gemini are not published; nothing stands here for them"))

@@ -137,7 +137,9 @@ def check_device(device: str, threads: int) -> None:
 
 def check_sizes(programs: Sequence[Derivation], names: Iterable[str]) -> None:
     """Raise ``UnknownNameError`` for a size that none of ``programs`` has."""
-    known = set().union(*map(_known_sizes, programs))
+    from costlab.prediction.sizes import known_sizes
+
+    known = set().union(*map(known_sizes, programs))
     for name in names:
         if name not in known:
             raise UnknownNameError(_("size"), name, known)
@@ -145,13 +147,10 @@ def check_sizes(programs: Sequence[Derivation], names: Iterable[str]) -> None:
 
 def own_sizes(program: Derivation, sizes: Mapping[str, V]) -> dict[str, V]:
     """Those of ``sizes`` that ``program`` has."""
-    known = _known_sizes(program)
+    from costlab.prediction.sizes import known_sizes
+
+    known = known_sizes(program)
     return {name: value for name, value in sizes.items() if name in known}
-
-
-def _known_sizes(program: Derivation) -> set[str]:
-    has_heads = {"h", "d"} <= set(program.sizes)
-    return {*program.sizes, *program.auxiliary, *(["k"] if has_heads else [])}
 
 
 @contextmanager

@@ -7,8 +7,9 @@ the same pass is up to three times slower in one process than in the next.
 
 from __future__ import annotations
 
-import ctypes
 import sys
+
+from costlab.measurement.c_library import c_function
 
 if sys.platform != "win32":
     import resource
@@ -35,7 +36,7 @@ def keep_freed_memory(grown_bytes: int = 0, available_bytes: int | None = None) 
     """
     if available_bytes is not None and _GROWTH * grown_bytes > available_bytes:
         return False
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform == "linux" else None
+    mallopt = c_function("mallopt")
     if mallopt is None:
         return False
     return bool(mallopt(_MMAP_MAX, 0)) and bool(mallopt(_TRIM_THRESHOLD, -1))

@@ -9,9 +9,7 @@ probe before and after a sample tells which samples had the core to themselves. 
 
 from __future__ import annotations
 
-import ctypes
 import os
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,6 +17,7 @@ from functools import cache
 from itertools import combinations
 from operator import itemgetter
 
+from costlab.measurement.c_library import c_function
 from costlab.measurement.point import ProcessTiming
 from costlab.measurement.statistics import drift, median, quantile, relative_iqr
 
@@ -154,8 +153,8 @@ def _allowed() -> set[int]:
 
 
 def _current_cpu() -> int | None:
-    find = getattr(ctypes.CDLL(None), "sched_getcpu", None) if sys.platform == "linux" else None
-    return None if find is None else int(find())
+    find = c_function("sched_getcpu")
+    return None if find is None else find()
 
 
 def _move(cpus: set[int], thread: int = 0) -> None:

@@ -17,16 +17,11 @@ from costlab.formulas.record import CostClass, Derivation
 from costlab.hardware.machine import Machine
 from costlab.prediction.compiled_class import compiled
 from costlab.prediction.compiled_time import times_of
-from costlab.prediction.sizes import complete_sizes, select_class
+from costlab.prediction.sizes import complete_sizes, known_sizes, select_class
 from costlab.prediction.timing import LIMITERS
 
 _AT_ONCE = 4096  # contexts that are evaluated together
 Array = NDArray[np.float64]
-
-
-def known_sizes(program: Derivation) -> set[str]:
-    """Names of the sizes that the program can be given."""
-    return {*program.sizes, *program.auxiliary, *({"k"} if "h" in program.sizes else ())}
 
 
 class Steps:

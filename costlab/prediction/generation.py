@@ -12,8 +12,9 @@ from costlab.formulas.record import Derivation
 from costlab.hardware.machine import Machine
 from costlab.i18n import _
 from costlab.prediction.api import predict
-from costlab.prediction.decode_steps import Steps, known_sizes
+from costlab.prediction.decode_steps import Steps
 from costlab.prediction.record import Prediction
+from costlab.prediction.sizes import known_sizes
 from costlab.prediction.timing import LIMITERS
 
 MODE = "generate"

@@ -18,6 +18,11 @@ from costlab.i18n import _
 _SEARCH, _DIVISORS = 1 << 16, 1 << 12  # how far to look for the nearest allowed value
 
 
+def known_sizes(derivation: Derivation) -> set[str]:
+    """Names of the sizes that the program can be given."""
+    return {*derivation.sizes, *_auxiliary(derivation)}
+
+
 def complete_sizes(derivation: Derivation, given: Mapping[str, int]) -> dict[str, int]:
     """``given`` with defaults and auxiliary symbols filled in.
 
@@ -30,7 +35,7 @@ def complete_sizes(derivation: Derivation, given: Mapping[str, int]) -> dict[str
             contradiction, or an auxiliary that is no integer.
     """
     auxiliary = _auxiliary(derivation)
-    known = {*derivation.sizes, *auxiliary}
+    known = known_sizes(derivation)
     for name, value in given.items():
         if name not in known:
             raise SizeError(

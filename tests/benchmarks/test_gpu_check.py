@@ -101,8 +101,10 @@ def test_a_section_gets_its_share_of_what_is_left_and_none_after_the_end(
 
 def test_every_point_has_a_prediction() -> None:
     for spec in points("cuda:0", False):
-        predict(spec.target, spec.sizes, "H100-80G-SXM", mode=spec.mode, dtype=spec.dtype,
-                doubled=())  # fmt: skip
+        found = predict(
+            spec.target, spec.sizes, "H100-80G-SXM", mode=spec.mode, dtype=spec.dtype, doubled=()
+        )
+        assert found.time_s > 0
 
 
 def test_every_architecture_and_mode_is_among_the_points_and_the_traced_programs() -> None:

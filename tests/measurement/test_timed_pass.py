@@ -16,6 +16,7 @@ from costlab.measurement.program import Runnable, prepare_runnable
 from costlab.measurement.timed_pass import timed_pass, timer_cost_s, varied_signature
 from costlab.measurement.timing import TimingPlan
 from costlab.sources.program import program_from
+from tests.rules.allocations import threads
 
 _SPEC = PointSpec("x", {"n": 2})
 _BRIEF = TimingPlan(warmup_s=0.05, min_samples=3, min_time_s=0.0, max_time_s=0.1)
@@ -24,10 +25,8 @@ _BRIEF = TimingPlan(warmup_s=0.05, min_samples=3, min_time_s=0.0, max_time_s=0.1
 @pytest.fixture(autouse=True)
 def one_thread() -> Iterator[None]:
     """As a worker times by default: on a busy machine a second thread keeps the first waiting."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+    with threads(1):
+        yield
 
 
 class RecordingBackend:

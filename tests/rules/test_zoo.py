@@ -15,6 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from costlab.algebra import Expr, Size, as_expr, symbol
 from costlab.graph import Arg, Call, TensorSpec
 from costlab.rules.base import KINDS, Cost, find_rule
+from tests.rules.allocations import threads
 from tests.rules.recorder import Recorded, cost_of, measure, record
 from tests.rules.zoo import ZOO
 
@@ -29,11 +30,9 @@ COUNTED_BY_TORCH = ("aten.mm", "aten.addmm", "aten.bmm", "aten.baddbmm")
 
 @pytest.fixture(autouse=True)
 def _seed() -> Iterator[None]:
-    threads = torch.get_num_threads()
     torch.manual_seed(0)
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
+    with threads(1):
+        yield
 
 
 @cache
