@@ -112,6 +112,7 @@ class _Heard:
     ops: dict[int, tuple[PricedOp, ...]] = field(default_factory=dict)
     peak_bytes: dict[int, int] = field(default_factory=dict)
     times_s: dict[int, list[float]] = field(default_factory=dict)
+    alone_s: dict[int, list[float]] = field(default_factory=dict)
     skipped: dict[int, str] = field(default_factory=dict)
     overheads: list[Overheads] = field(default_factory=list)
     widths: list[list[list[float]]] = field(default_factory=list)
@@ -121,7 +122,12 @@ class _Heard:
 def _fitted(record: CalibrationRecord, suite: Sequence[Case], heard: _Heard) -> CalibrationRecord:
     """``record`` with the rates, costs and residuals that follow from what was timed."""
     timed = [
-        TimedCase(case, heard.ops[index], tuple(heard.times_s[index]), heard.peak_bytes.get(index))
+        TimedCase(
+            case,
+            heard.ops[index],
+            tuple(heard.alone_s.get(index, heard.times_s[index])),
+            heard.peak_bytes.get(index),
+        )
         for index, case in enumerate(suite)
         if index in heard.times_s
     ]
@@ -153,6 +159,13 @@ def _notes(suite: Sequence[Case], heard: _Heard) -> tuple[str, ...]:
         notes.append(
             _("{left} of {count} cases were left out: the time was over").format(
                 left=left, count=len(suite)
+            )
+        )
+    shared = len(heard.times_s.keys() - heard.alone_s.keys())
+    if shared:
+        notes.append(
+            _("{shared} of {count} cases never had a core to themselves").format(
+                shared=shared, count=len(suite)
             )
         )
     return tuple(notes)
@@ -216,6 +229,8 @@ def _take(heard: _Heard, message: Mapping[str, Any]) -> None:
         heard.times_s.pop(index, None)
         return
     heard.times_s.setdefault(index, []).append(message["time_s"])
+    if message["alone"]:
+        heard.alone_s.setdefault(index, []).append(message["time_s"])
     if "ops" in message:
         heard.ops[index] = tuple(PricedOp.from_json(op) for op in message["ops"])
     if "peak_bytes" in message:
