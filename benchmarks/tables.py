@@ -40,8 +40,23 @@ def write_between(name: str, text: str, path: Path = README) -> None:
     Raises:
         ValueError: if the file does not have both markers, in order.
     """
+    before, _old, after = _parts(name, path)
+    path.write_text(before + text.rstrip("\n") + "\n" + after, encoding="utf-8")
+
+
+def read_between(name: str, path: Path = README) -> str:
+    """What stands between the markers of ``name`` in the file at ``path``.
+
+    Raises:
+        ValueError: as :func:`write_between`.
+    """
+    return _parts(name, path)[1]
+
+
+def _parts(name: str, path: Path) -> tuple[str, str, str]:
+    """What is before, with its marker, between and after."""
     before, begin, rest = path.read_text(encoding="utf-8").partition(f"<!-- {name}:begin -->\n")
-    _old, end, after = rest.partition(f"<!-- {name}:end -->")
+    between, end, after = rest.partition(f"<!-- {name}:end -->")
     if not begin or not end:
         raise ValueError(f"{path} has no <!-- {name}:begin --> .. <!-- {name}:end -->")
-    path.write_text(before + begin + text.rstrip("\n") + "\n" + end + after, encoding="utf-8")
+    return before + begin, between, end + after
