@@ -3,8 +3,8 @@
 ``python -m costlab.calibration.worker`` reads one request on stdin and writes JSON lines: one
 ``"overheads"`` and on a CPU one ``"widths"`` per round, ``"case"`` messages (the first of a case
 with its operators), and ``"done"``; or ``"rejected"``, an error of CostLab's tree (there is no
-such device). It ends when all rounds are done or the request's seconds are over: a slow machine
-measures less.
+such device). Rounds after the common ones are for cases that never had a core to themselves. It
+ends when they are done or the request's seconds are over: a slow machine measures less.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import torch
@@ -28,9 +28,10 @@ from costlab.calibration.width_times import width_times
 from costlab.errors import CostLabError, DerivationError
 from costlab.measurement.backend import open_backend
 from costlab.measurement.kept_memory import keep_freed_memory
+from costlab.measurement.known_quickest import known_quickest_s, remember_quickest
 from costlab.measurement.memory import allocator_peak
 from costlab.measurement.preload import preload
-from costlab.measurement.shared_core import Core, survey_s, tells, undisturbed_s
+from costlab.measurement.shared_core import Core, tells, was_alone
 from costlab.measurement.timing import (
     Stopwatch,
     TimingPlan,
@@ -43,6 +44,7 @@ from costlab.trace.tracker import Tracker
 
 # The first round ends here, so that a second one tells how far timings repeat.
 _FIRST_SHARE = 0.75
+_MORE_ROUNDS = 6
 # How often each width of the sweeps over widths is timed per round.
 _WIDTH_REPEATS = {"trial": 0, "quickest": 0, "quick": 1, "full": 3}
 _WINDOW_S = {"trial": 0.004, "quickest": 0.006, "quick": 0.015, "full": 0.04}
@@ -63,20 +65,20 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
     device = torch.device(request["device"])
     stopwatch = _stopwatch(device, request["threads"])
     window_s = _WINDOW_S[request["level"]]
-    # A shared core is waited for a window longer: a suite that is cut short tells less.
     plan = TimingPlan(
         warmup_s=window_s / 2,
         min_samples=3,
-        min_time_s=window_s,
+        min_time_s=window_s / 2,
         max_time_s=6 * window_s,
-        patience_s=window_s,
+        patience_s=0.0,
     )
-    core = Core(survey_s()) if tells(device.type, request["threads"]) else None
+    core = Core(known_quickest_s()) if tells(device.type, request["threads"]) else None
     suite = list(enumerate(device_cases(request["level"], request["device"])))
     skipped: set[int] = set()
-    for turn in range(ROUNDS):
+    alone: set[int] = set()
+    for turn in range(ROUNDS + _MORE_ROUNDS):
         # Anew in every round: what disturbs the machine for seconds must not hit all of them.
-        if turn == 0 or time.monotonic() < end:
+        if turn == 0 or (turn < ROUNDS and time.monotonic() < end):
             dtype = getattr(torch, request["dtype"])
             overheads = measure_overheads(device, dtype, stopwatch, window_s, core)
             send({"kind": "overheads", **asdict(overheads)})
@@ -85,18 +87,29 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
                 times_s = width_times(request["dtype"], stopwatch, repeats, core)
                 send({"kind": "widths", "times_s": times_s})
         limit = start + _FIRST_SHARE * request["seconds"] if turn == 0 else end
-        for index, case in suite if turn % 2 == 0 else reversed(suite):
-            if index in skipped:
+        round_ = suite if turn % 2 == 0 else suite[::-1]
+        if turn > 0:
+            # Those whose core was shared so far come first.
+            round_ = sorted(round_, key=lambda item: item[0] in alone)
+        for index, case in round_:
+            if index in skipped or (turn >= ROUNDS and index in alone):
                 continue
             if time.monotonic() > limit:
                 suite = suite[:index] if turn == 0 else suite
                 break
             try:
-                message = _time(case, request, plan, stopwatch, core, with_ops=turn == 0)
+                # A shared core is waited for where there are others' timings already.
+                patience_s = window_s if turn > 0 and index not in alone else 0.0
+                patient = replace(plan, patience_s=patience_s)
+                message = _time(case, request, patient, stopwatch, core, with_ops=turn == 0)
             except (RuntimeError, MemoryError, DerivationError) as error:
                 skipped.add(index)
                 message = {"kind": "skipped", "reason": str(error).splitlines()[0][:300]}
+            if message.get("alone"):
+                alone.add(index)
             send({**message, "index": index, "turn": turn})
+    if core is not None:
+        remember_quickest(core.quickest_s)
     send({"kind": "done", "torch": torch.__version__})
 
 
@@ -118,7 +131,7 @@ def _time(
         if kernel.between is not None:
             kernel.between()
         timing = time_process(kernel.action, plan, stopwatch, kernel.between, core=core)
-    return {**message, "time_s": undisturbed_s(timing)}
+    return {**message, "time_s": timing.median_s, "alone": core is None or was_alone(timing)}
 
 
 def _peak_bytes(kernel: Kernel) -> int:

@@ -17,14 +17,16 @@ from costlab.cli.common import (
 from costlab.cli.progress import progress_of
 from costlab.errors import MeasurementError
 from costlab.i18n import _
+from costlab.measurement.timing import TimingPlan
 
 if TYPE_CHECKING:
     from costlab.hardware.calibration_record import CalibrationRecord
     from costlab.measurement.point import PointResult
 
 DEVICE, THREADS, DTYPE = "cpu", 1, "float32"
-# A neighbour on the core is waited out for less long than in a study: ten points share the time.
-_PATIENCE_S = 0.3
+# A process warms up and waits for a free core for less long than in a study: ten points share the
+# time.
+_PLAN = TimingPlan(warmup_s=0.5, patience_s=0.3)
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -51,7 +53,6 @@ def run(args: argparse.Namespace) -> int:
     """Do the main job with this machine's own engines."""
     from costlab.derivation.api import derive
     from costlab.measurement.api import measure, open_workers
-    from costlab.measurement.timing import TimingPlan
     from costlab.reporting.demo import run_demo
 
     check_output(args.output)
@@ -67,12 +68,16 @@ def run(args: argparse.Namespace) -> int:
             if cancelled():
                 raise KeyboardInterrupt
 
-        def measured(target: str, sizes: Mapping[str, int], *, mode: str) -> PointResult:
+        def measured(
+            target: str, sizes: Mapping[str, int], *, mode: str, budget_s: float
+        ) -> PointResult:
             point = measure(
                 target,
                 sizes,
                 mode=mode,
-                plan=TimingPlan(patience_s=_PATIENCE_S),
+                budget_s=budget_s,
+                plan=_PLAN,
+                resident=False,
                 energy=False,
                 cancelled=cancelled,
                 workers=workers,

@@ -181,7 +181,7 @@ def _label(data: Data) -> str:
 
 
 def _join(mine: Data, theirs: Data, allowance: float) -> RunPoint:
-    before, after = theirs.get("samples"), mine.get("samples")
+    before, after = compared_samples(theirs, mine)
     peaks = (mine.get("peak_bytes"), theirs.get("peak_bytes"))
     kept = ("time_s", "time_interval_s", "samples", "peak_bytes", "status", "flags", "environment")
     return RunPoint(
@@ -194,6 +194,14 @@ def _join(mine: Data, theirs: Data, allowance: float) -> RunPoint:
         difference=verdict(before, after, allowance=allowance) if before and after else None,
         peak_ratio=peaks[0] / peaks[1] if peaks[0] is not None and peaks[1] else None,
     )
+
+
+def compared_samples(*sides: Data) -> list[Sequence[float]]:
+    """What the times of points are compared by: the quick calls of each process, since neighbours
+    only add time; the processes' medians where a side has no others (points of older versions).
+    """
+    name = "quick_samples" if all(side.get("quick_samples") for side in sides) else "samples"
+    return [side.get(name) or () for side in sides]
 
 
 def _excess(points: Sequence[RunPoint]) -> float | None:

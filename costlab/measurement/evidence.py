@@ -10,7 +10,7 @@ from costlab.measurement.energy_pass import EnergyResult
 from costlab.measurement.judge_results import ResultCheck
 from costlab.measurement.point import PassRecord, ProcessTiming
 from costlab.measurement.process import Outcome
-from costlab.measurement.shared_core import as_if_alone, counted, quickest_of
+from costlab.measurement.shared_core import as_if_alone, counted, quick_s, quickest_of
 from costlab.measurement.statistics import median
 from costlab.measurement.watch import Observation
 
@@ -43,6 +43,12 @@ class Evidence:
         return tuple(
             as_if_alone(self.timings[place], quickest_s).median_s for place in counted(self.timings)
         )
+
+    @property
+    def quick(self) -> tuple[float, ...]:
+        """The tenth percentiles of the same processes, in seconds."""
+        quickest_s = quickest_of(self.timings)
+        return tuple(quick_s(self.timings[place], quickest_s) for place in counted(self.timings))
 
     @property
     def cold_time_s(self) -> float | None:

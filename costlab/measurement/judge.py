@@ -13,11 +13,12 @@ from costlab.measurement.point import PointSpec
 from costlab.measurement.shared_core import is_mostly_shared
 from costlab.measurement.statistics import median, relative_width, repeat_interval
 
-RULES = 2
+RULES = 3
 """The version of these rules, stored with each point; one more whenever a limit or rule changes.
 
 0: points of before rules had a number, whose intervals went from the least to the greatest value.
 1: samples counted alike whether somebody else used the core or not.
+2: processes that never had a core to themselves counted where they were more than half.
 """
 FROM_SAMPLES = frozenset({
     "interference", "drift", "not_a_number", "not_settled", "timer_cost", "host_bound",

@@ -13,17 +13,21 @@ from costlab.measurement.energy_pass import WINDOW_S, WINDOWS, measure_energy, u
 from costlab.measurement.evidence import Evidence
 from costlab.measurement.judge import RULES, judge
 from costlab.measurement.judge_machine import judge_clock, summary_of
+from costlab.measurement.known_quickest import known_quickest_s, remember_quickest
 from costlab.measurement.observer import Observer, open_observer
 from costlab.measurement.point import PassRecord, PointResult, PointSpec, timing_from
 from costlab.measurement.process import Cancelled, Outcome, SpawnedWorkers, Workers
 from costlab.measurement.requests import error_from, request_of
-from costlab.measurement.shared_core import quickest_of, shared_share, survey_s, tells
+from costlab.measurement.shared_core import quickest_of, shared_share, tells, were_alone
 from costlab.measurement.statistics import median
 from costlab.measurement.stopping import StoppingRule, exit_of
 from costlab.measurement.timing import TimingPlan
 from costlab.measurement.watch import Observation
 
 Progress = Callable[[str, float], None]
+
+# A process takes longer than this times the usual only if it hangs.
+_LATE = 3.0
 
 _MEMORY_FIELDS = ("peak_bytes", "allocated_bytes", "reserved_bytes", "device_bytes")
 
@@ -134,7 +138,11 @@ class Measuring:
     def _exit(self, rule: StoppingRule) -> str:
         passes = [one.wall_s for one in self._evidence.passes if one.name == "timing"]
         left_s = None if self._end is None else self._end - time.monotonic()
-        self._stopped = exit_of(self._evidence.medians, rule, left_s, median(passes))
+        timings = self._evidence.timings
+        self._stopped = exit_of(
+            self._evidence.medians, rule, left_s, median(passes),
+            processes=len(timings), alone=len(were_alone(timings)),
+        )  # fmt: skip
         return self._stopped
 
     def _why_no_energy(self) -> str:
@@ -181,7 +189,11 @@ class Measuring:
     def _watched(self, kind: str, workers: Workers) -> tuple[Outcome, Observation, float]:
         timeout_s = self._timeout_s
         if self._end is not None:
-            timeout_s = min(timeout_s, max(self._end - time.monotonic(), 0.0))
+            # One that was begun in time may end a little later than the budget.
+            taken_s = [one.wall_s for one in self._evidence.passes if one.name == kind]
+            late_s = _LATE * median(taken_s) if taken_s else 0.0
+            left_s = max(self._end - time.monotonic(), late_s)
+            timeout_s = min(timeout_s, left_s)
         request = {
             **request_of(kind, self._spec), "plan": asdict(self._timing_plan()),
             "window_s": WINDOW_S,
@@ -209,7 +221,9 @@ class Measuring:
         """The plan, with the quickest probe that the processes so far have seen."""
         if not tells(self._spec.device, self._spec.threads):
             return self._plan
-        known = [self._plan.probe_quickest_s, survey_s(), quickest_of(self._evidence.timings)]
+        seen_s = quickest_of(self._evidence.timings)
+        remember_quickest(seen_s)
+        known = [self._plan.probe_quickest_s, known_quickest_s(), seen_s]
         quickest_s = min((one for one in known if one is not None), default=None)
         return replace(self._plan, probe_quickest_s=quickest_s)
 
@@ -257,6 +271,7 @@ class Measuring:
             time_s=verdict.time_s,
             time_interval_s=verdict.interval_s,
             samples=evidence.medians,
+            quick_samples=evidence.quick,
             shared=shared_share(evidence.timings),
             within_spread=evidence.typical("relative_iqr"),
             cold_time_s=evidence.cold_time_s,

@@ -42,6 +42,7 @@ def rejudge(point: PointResult, cpus: int) -> PointResult:
     verdict = judge(spec, evidence, cpus)
     return replace(
         point, status=verdict.status, time_s=verdict.time_s, time_interval_s=verdict.interval_s,
-        samples=evidence.medians, shared=shared_share(evidence.timings), flags=verdict.flags,
-        reasons=point.reasons, rules=RULES,
+        samples=evidence.medians, quick_samples=evidence.quick,
+        shared=shared_share(evidence.timings), flags=verdict.flags, reasons=point.reasons,
+        rules=RULES,
     )  # fmt: skip

@@ -15,26 +15,29 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import combinations
-from operator import itemgetter
 
 from costlab.measurement.c_library import c_function
 from costlab.measurement.point import ProcessTiming
 from costlab.measurement.statistics import drift, median, quantile, relative_iqr
 
-ALONE = 1.35
-"""A probe up to this many times as long as the quickest had the core to itself."""
+ALONE = 1.45
+"""A probe up to this many times as long as the quickest had the core to itself: on the machine
+where this was written probes take 1.0 to 1.4 times the quickest, or 1.6 to 2.3, hardly any between.
+"""
 ENOUGH = 3
 """Samples taken alone that make a median."""
 
 MOSTLY_ALONE = 0.2
 """A long call that shared up to this part of it counts as it is."""
 
-# One that shared more counts up to here, if it is known how much longer the shared part took.
-_MUCH = 0.8
+# Where too few shared so little, the few that shared least stand in, up to here, if it is known how
+# much longer the shared part took.
+_LEAST, _HALF = 5, 0.5
 # A pair of samples tells it if their shares are so far apart; so many pairs do; no work takes
 # longer than twice and a little.
 _APART, _PAIRS, _MOST = 0.25, 6, 1.2
 _MOST_PAIRED = 60
+_QUICK = 0.1
 
 _STEPS = 400
 # The first turn finds caches and predictors as the sample left them.
@@ -172,30 +175,43 @@ def alone(timing: ProcessTiming, quickest_s: float) -> list[float]:
     of each was shared, see :func:`slow_down`.
     """
     if timing.shared_shares:
-        factor = slow_down(timing)
-        most = MOSTLY_ALONE if factor is None else _MUCH
-        pairs = zip(timing.samples_s, timing.shared_shares, strict=True)
-        return [time_s / (1 + (factor or 0.0) * share) for time_s, share in pairs if share <= most]
+        return _least_shared(timing)
     limit_s = ALONE * quickest_s
     pairs = zip(timing.samples_s, timing.probes_s, strict=True)
     return [sample for sample, probe in pairs if probe <= limit_s]
 
 
+def _least_shared(timing: ProcessTiming) -> list[float]:
+    shares = timing.shared_shares
+    factor = slow_down(timing)
+    chosen = {place for place, share in enumerate(shares) if share <= MOSTLY_ALONE}
+    if len(chosen) < ENOUGH and factor is not None:
+        least = sorted(range(len(shares)), key=shares.__getitem__)[:_LEAST]
+        chosen = {place for place in least if shares[place] <= _HALF}
+    return [
+        time_s / (1 + (factor or 0.0) * shares[place])
+        for place, time_s in enumerate(timing.samples_s)
+        if place in chosen
+    ]
+
+
 def slow_down(timing: ProcessTiming) -> float | None:
     """By which part a call takes longer on a shared core, from its samples shared more and less.
 
-    The middle of what every two samples say of ``t = alone * (1 + factor * share)``; None where
-    too few pairs differ. Products take 0.3 longer, scalar code 1.
+    Theil and Sen's line through ``t = alone * (1 + factor * share)``; None where too few pairs of
+    samples differ. Products take 0.3 to 0.5 longer, scalar code 0.8 to 1.
     """
-    found = []
-    samples = list(zip(timing.samples_s, timing.shared_shares, strict=True))[:_MOST_PAIRED]
-    for (less_s, less), (more_s, more) in combinations(sorted(samples, key=itemgetter(1)), 2):
-        ratio = more_s / less_s
-        if more - less >= _APART:
-            # Without a solution the longer call was disturbed by something else besides.
-            rest = more - ratio * less
-            found.append(min(max((ratio - 1) / rest, 0.0), _MOST) if rest > 0 else _MOST)
-    return median(found) if len(found) >= _PAIRS else None
+    samples = list(zip(timing.shared_shares, timing.samples_s, strict=True))[:_MOST_PAIRED]
+    slopes = [
+        (more_s - less_s) / (more - less)
+        for (less, less_s), (more, more_s) in combinations(sorted(samples), 2)
+        if more - less >= _APART
+    ]
+    if len(slopes) < _PAIRS:
+        return None
+    slope = max(median(slopes), 0.0)
+    alone_s = median([time_s - slope * share for share, time_s in samples])
+    return min(slope / alone_s, _MOST) if alone_s > 0 else _MOST
 
 
 def was_alone(timing: ProcessTiming) -> bool:
@@ -204,13 +220,10 @@ def was_alone(timing: ProcessTiming) -> bool:
     return quickest_s is not None and len(alone(timing, quickest_s)) >= ENOUGH
 
 
-def undisturbed_s(timing: ProcessTiming) -> float:
-    """Seconds of a call alone as well as one process tells: of samples that had no company enough
-    of which there are, or else of the quickest tenth of all, since a neighbour only adds time.
-    """
-    if not timing.probes_s or was_alone(timing):
-        return timing.median_s
-    return quantile(timing.samples_s, 0.1)
+def quick_s(timing: ProcessTiming, quickest_s: float | None) -> float:
+    """The tenth percentile of the samples taken alone if they are enough, or else of all."""
+    kept = alone(timing, quickest_s) if quickest_s is not None and timing.probes_s else []
+    return quantile(kept if len(kept) >= ENOUGH else timing.samples_s, _QUICK)
 
 
 def quickest_of(timings: Sequence[ProcessTiming]) -> float | None:
@@ -228,24 +241,24 @@ def shared_share(timings: Sequence[ProcessTiming]) -> float | None:
 
 
 def counted(timings: Sequence[ProcessTiming]) -> list[int]:
-    """Which processes count: those with enough samples taken alone, or else all.
-
-    Processes that never had a core to themselves are left out, but never more than half of them,
-    and never so that fewer than three are left.
+    """Which processes count: those with enough samples taken alone if there are three such, or
+    else all.
     """
-    everyone = list(range(len(timings)))
+    good = were_alone(timings)
+    return good if len(good) >= ENOUGH else list(range(len(timings)))
+
+
+def were_alone(timings: Sequence[ProcessTiming]) -> list[int]:
+    """The processes with enough samples taken alone; all where nobody looked."""
     kept = _kept(timings)
     if kept is None:
-        return everyone
-    good = [place for place in everyone if len(kept[place]) >= ENOUGH]
-    few = len(good) < min(ENOUGH, len(timings)) or 2 * len(good) < len(timings)
-    return everyone if few else good
+        return list(range(len(timings)))
+    return [place for place, samples in enumerate(kept) if len(samples) >= ENOUGH]
 
 
 def is_mostly_shared(timings: Sequence[ProcessTiming]) -> bool:
     """Whether so many samples shared their core that processes without any other count too."""
-    kept = _kept(timings)
-    return kept is not None and any(len(kept[place]) < ENOUGH for place in counted(timings))
+    return not set(counted(timings)) <= set(were_alone(timings))
 
 
 def _kept(timings: Sequence[ProcessTiming]) -> list[list[float]] | None:

@@ -35,6 +35,8 @@ class StoppingRule:
             from one process to the next, relative to itself, ...
         steps: ... over this many steps in a row, to count as stable.
         fixed: whether exactly ``least`` processes are timed, whatever they show.
+        patience: times ``least`` that processes are timed in all, where some of them never had a
+            core to themselves.
     """
 
     least: int = 5
@@ -43,30 +45,40 @@ class StoppingRule:
     steady: float = 0.05
     steps: int = 4
     fixed: bool = False
+    patience: int = 2
 
 
 def exit_of(
-    medians_s: Sequence[float], rule: StoppingRule, left_s: float | None, next_s: float
+    medians_s: Sequence[float],
+    rule: StoppingRule,
+    left_s: float | None,
+    next_s: float,
+    processes: int | None = None,
+    alone: int | None = None,
 ) -> str:
     """Name of the exit to take (a key of ``EXITS``), or ``GO_ON``.
 
     Args:
-        medians_s: of the processes so far, in their order.
+        medians_s: of the processes so far that count, in their order.
         rule: limits.
         left_s: what is left of the budget; None without one.
         next_s: how long another process is expected to take.
+        processes: all so far; by default those that count.
+        alone: those of them that had a core to themselves; by default all.
     """
     count = len(medians_s)
     if count and left_s is not None and left_s < next_s:
         return "time_up"
-    if count < rule.least:
+    processes = count if processes is None else processes
+    alone = processes if alone is None else alone
+    if alone < rule.least and processes < rule.patience * rule.least:
         return GO_ON
     if rule.fixed:
         return "fixed"
     width = relative_width(repeat_interval(medians_s), median(medians_s))
     if width <= rule.tight:
         return "tight"
-    if count >= rule.most:
+    if processes >= rule.most:
         return "most_processes"
     if _stable(medians_s, rule) and _reachable(medians_s, rule) > rule.tight:
         return "stable_noise"

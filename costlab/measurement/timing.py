@@ -26,7 +26,7 @@ _MAX_CALLS_PER_SAMPLE = 100_000
 _MARGIN = 2
 _COLD_SHARE = 0.5
 # Blocks of calls longer than this are looked at from within too.
-_LONG_S = 0.006
+_LONG_S = 0.012
 
 
 class Stopwatch(Protocol):

@@ -32,7 +32,9 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         progress("starting", 0.0)
         found["out"] = out
         found["derived"] = derive("feed_forward", mode="forward")
-        found["measured"] = measure("feed_forward", {"n": 5, "d": 8, "f": 12}, mode="forward")
+        found["measured"] = measure(
+            "feed_forward", {"n": 5, "d": 8, "f": 12}, mode="forward", budget_s=20.0
+        )
         found["calibrated"] = calibrate()
         say("all done")
         return 1

@@ -116,6 +116,19 @@ def test_what_only_one_run_has_is_listed_and_what_failed_cannot_tell() -> None:
     assert data["points"][0]["reason"] == "not measured in both"
 
 
+def test_runs_are_compared_by_their_quick_calls_where_both_have_them() -> None:
+    """Medians say 40 % slower here, quick calls 10 %; a point of an older version has medians."""
+    old = point("first", 8, [1.0] * 9, quick_samples=[0.9] * 9)
+    new = point("first", 8, [1.4] * 9, quick_samples=[0.99] * 9)
+
+    (quick,) = compare_runs([new], [old]).points
+    (medians,) = compare_runs([new], [point("first", 8, [1.0] * 9)]).points
+
+    assert quick.difference is not None and medians.difference is not None
+    assert quick.difference.ratio == pytest.approx(1.1)
+    assert medians.difference.ratio == pytest.approx(1.4)
+
+
 def test_peak_memory_is_compared_by_its_ratio() -> None:
     ok = [1.0, 1.01, 1.02, 1.0, 1.01]
 

@@ -65,11 +65,15 @@ def test_every_repeat_and_every_pass_has_a_process_of_its_own(
     )  # fmt: skip
     lines = (notes / "logs_its_process").read_text().split()
 
-    # Three timed processes and the memory pass; the profiler is on in the last alone.
-    assert len({line.split(":")[0] for line in lines}) == 4
-    assert sorted(line.split(":")[1] for line in lines) == ["off"] * 3 + ["off", "on"]
-    assert [one.name for one in point.passes] == ["describe", "timing", "memory"] + ["timing"] * 2
-    assert [one.profiled for one in point.passes if one.name == "timing"] == [False] * 3
+    # Timed processes (more than three where cores are shared) and the memory pass; the profiler
+    # is on in the last alone.
+    timed = len(point.processes)
+    assert 3 <= timed <= 6
+    assert len({line.split(":")[0] for line in lines}) == timed + 1
+    assert sorted(line.split(":")[1] for line in lines) == ["off"] * timed + ["off", "on"]
+    names = ["describe", "timing", "memory"] + ["timing"] * (timed - 1)
+    assert [one.name for one in point.passes] == names
+    assert [one.profiled for one in point.passes if one.name == "timing"] == [False] * timed
 
 
 def test_a_process_stuck_in_c_code_is_gone_in_time_and_grace(workers: Workers, notes: Path) -> None:

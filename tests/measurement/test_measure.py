@@ -15,6 +15,7 @@ from costlab.errors import InputError, ModuleError, SizeError
 from costlab.measurement.api import describe, measure, open_workers
 from costlab.measurement.point import PointResult, PointSpec
 from costlab.measurement.process import SpawnedWorkers, Workers
+from costlab.measurement.statistics import median
 from costlab.measurement.timing import TimingPlan
 
 _PROGRAMS = Path(__file__).with_name("programs.py")
@@ -45,11 +46,15 @@ def test_a_point_has_time_and_exact_memory(workers: Workers) -> None:
     assert point.sizes == {"n": 61, "d": 7}
     assert point.peak_bytes == 61 * 7 * 4 + 2 * 61 * 61 * 4
     assert point.rss_peak_bytes is not None and point.rss_peak_bytes > 50 * 2**20
-    assert len(point.samples) == len(point.processes) == 3
-    assert point.time_s == sorted(point.samples)[1]
+    # Those asked for, and up to as many again where cores were shared.
+    assert 3 <= len(point.samples) <= len(point.processes) <= 6
+    assert point.time_s == median(point.samples)
+    assert len(point.quick_samples) == len(point.samples)
+    assert all(a <= b for a, b in zip(point.quick_samples, point.samples, strict=True))
     assert point.time_interval_s is not None
-    assert point.time_interval_s[0] <= min(point.samples)
-    assert point.time_interval_s[1] >= max(point.samples)
+    if len(point.samples) == 3:
+        assert point.time_interval_s[0] <= min(point.samples)
+        assert point.time_interval_s[1] >= max(point.samples)
     assert point.stopped == "fixed"
     assert point.device_bytes is None and point.reasons["device_bytes"]
     assert shares == sorted(shares) and shares[-1] == 1.0

@@ -14,14 +14,16 @@ from costlab.measurement.evidence import Evidence
 from costlab.measurement.judge import judge
 from costlab.measurement.point import PointSpec, ProcessTiming
 from costlab.measurement.shared_core import (
+    ALONE,
     Core,
     as_if_alone,
     counted,
     probe_s,
+    quick_s,
     quickest_of,
     shared_share,
     slow_down,
-    undisturbed_s,
+    were_alone,
 )
 from costlab.measurement.timing import TimingPlan, time_process
 
@@ -65,7 +67,7 @@ def test_the_median_is_that_of_samples_taken_alone() -> None:
 
     assert sorted(timing.samples_s)[len(timing.samples_s) // 2] == 1.9
     assert timing.median_s == 1.0
-    assert sum(probe <= 1.35 * _QUICK_S for probe in timing.probes_s) >= _PLAN.min_samples
+    assert sum(probe <= ALONE * _QUICK_S for probe in timing.probes_s) >= _PLAN.min_samples
 
 
 def test_a_core_that_is_always_shared_ends_by_patience_and_keeps_every_sample() -> None:
@@ -93,9 +95,10 @@ def test_processes_that_never_were_alone_do_not_count() -> None:
     shared = _timing([2.0, 2.1, 1.9], [_SLOW_S] * 3)
 
     assert counted([alone, shared, alone, alone]) == [0, 2, 3]
-    # Too few would be left, or more than half would go: then all count.
+    assert counted([alone, *[shared] * 4, alone, alone]) == [0, 5, 6]
+    # Too few would be left: then all count.
     assert counted([alone, shared, alone]) == [0, 1, 2]
-    assert counted([alone, *[shared] * 4, alone, alone]) == list(range(7))
+    assert were_alone([alone, shared, alone]) == [0, 2]
 
 
 def test_a_point_says_that_its_cores_were_shared() -> None:
@@ -111,7 +114,7 @@ def test_a_point_says_that_its_cores_were_shared() -> None:
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=20))
-def test_counting_never_leaves_fewer_than_half_or_three(alone: list[bool]) -> None:
+def test_counting_never_leaves_fewer_than_three(alone: list[bool]) -> None:
     timings = [
         _timing([1.0] * 3, [_QUICK_S] * 3) if one else _timing([2.0] * 3, [_SLOW_S] * 3)
         for one in alone
@@ -119,7 +122,7 @@ def test_counting_never_leaves_fewer_than_half_or_three(alone: list[bool]) -> No
 
     places = counted(timings)
 
-    assert 2 * len(places) >= len(timings) and len(places) >= min(3, len(timings))
+    assert len(places) >= min(3, len(timings))
     assert places == sorted(set(places))
 
 
@@ -155,7 +158,7 @@ def test_the_fixed_work_takes_some_microseconds() -> None:
 def test_the_time_alone_follows_from_calls_shared_more_and_less(
     alone_s: float, factor: float, shares: list[float]
 ) -> None:
-    shares = [0.0, 0.3, 0.6, 0.95, *shares]
+    shares = [0.0, 0.3, 0.45, 0.95, *shares]
     samples = [alone_s * (1 + factor * share) for share in shares]
     timing = replace(_timing(samples, [_SLOW_S] * len(samples)), shared_shares=tuple(shares))
 
@@ -172,11 +175,24 @@ def test_without_a_contrast_only_calls_that_shared_little_count() -> None:
     assert as_if_alone(replace(alike, shared_shares=(0.9,) * 5), _QUICK_S).median_s == 1.1
 
 
-def test_what_a_call_takes_undisturbed_is_of_samples_alone_or_the_quickest() -> None:
+def test_where_none_was_nearly_alone_those_shared_least_stand_in() -> None:
+    """Half of a sample's looks are missing, so that shares are rough: the line is a fit."""
+    shares = (0.4, 0.5, 0.9, 1.0, 0.95, 0.45, 1.0)
+    samples = [1 + 0.5 * share for share in shares]
+    samples[3] += 0.1
+    timing = replace(_timing(samples, [_SLOW_S] * 7), shared_shares=shares)
+
+    assert slow_down(timing) == pytest.approx(0.5, rel=0.1)
+    assert as_if_alone(timing, _QUICK_S).median_s == pytest.approx(1.0, rel=0.02)
+    much = replace(timing, shared_shares=tuple(share + 0.2 for share in shares))
+    assert as_if_alone(much, _QUICK_S).median_s == timing.median_s
+
+
+def test_quick_calls_are_of_samples_alone_or_of_all() -> None:
     samples = [1.0, 2.0, 1.2, 1.9, 1.1, 2.1]
     some = _timing(samples, [_QUICK_S, _SLOW_S] * 3)
-    none = replace(some, probes_s=(_SLOW_S,) * 6, probe_quickest_s=_QUICK_S)
+    none = replace(some, probes_s=(_SLOW_S,) * 6)
 
-    assert undisturbed_s(as_if_alone(some, _QUICK_S)) == 1.1
-    assert undisturbed_s(none) == pytest.approx(1.05)
-    assert undisturbed_s(replace(none, probes_s=())) == none.median_s
+    assert quick_s(some, _QUICK_S) == pytest.approx(1.02)
+    assert quick_s(none, _QUICK_S) == pytest.approx(1.05)
+    assert quick_s(replace(none, probes_s=()), None) == pytest.approx(1.05)

@@ -75,3 +75,17 @@ def test_every_stream_ends_by_a_named_exit(spread: float) -> None:
 
         assert taken in EXITS
         assert 5 <= count <= 20
+
+
+def test_processes_without_a_core_to_themselves_are_made_up_for() -> None:
+    """Up to as many again as were asked for."""
+    rule = StoppingRule(least=5, fixed=True)
+
+    def taken(processes: int, alone: int) -> str:
+        count = alone if alone >= 3 else processes
+        return exit_of([1.0] * count, rule, None, 1.0, processes=processes, alone=alone)
+
+    assert taken(5, 5) == "fixed"
+    assert taken(5, 4) == GO_ON
+    assert taken(6, 5) == "fixed"
+    assert [taken(total, 1) for total in (5, 9, 10)] == [GO_ON, GO_ON, "fixed"]

@@ -14,7 +14,7 @@ from costlab.hardware.calibration_record import CalibrationRecord
 from costlab.hardware.machine import Machine
 from costlab.measurement.point import PointResult
 from costlab.prediction.api import predict
-from costlab.reporting.demo import LENGTHS, run_demo
+from costlab.reporting.demo import BUDGET_S, LEAST_S, LENGTHS, run_demo
 from tests.hardware.records import calibration
 from tests.prediction.programs import attention, recurrence, renamed
 
@@ -25,6 +25,7 @@ class Lab:
     def __init__(self, failing: str = "") -> None:
         self.failing = failing
         self.events: list[str] = []
+        self.budgets_s: list[float] = []
 
     def derive(self, target: str, *, mode: str) -> Derivation:
         self.events.append(f"derive {target.rsplit(':', 1)[-1]} {mode}")
@@ -35,7 +36,10 @@ class Lab:
         self.events.append("calibrate")
         return calibration()
 
-    def measure(self, target: str, sizes: Mapping[str, int], *, mode: str) -> PointResult:
+    def measure(
+        self, target: str, sizes: Mapping[str, int], *, mode: str, budget_s: float
+    ) -> PointResult:
+        self.budgets_s.append(budget_s)
         name = target.rsplit(":", 1)[-1]
         self.events.append(f"measure {name} {mode}")
         if name == self.failing:
@@ -110,16 +114,28 @@ def test_a_failed_measurement_is_told_and_the_rest_is_kept(tmp_path: Path) -> No
     assert "rnn_cell_loop forward b=32 n=512 d=128: it broke" in "\n".join(said)
 
 
-def test_when_time_is_up_points_are_skipped_not_lost(
+def test_the_points_share_the_time_and_none_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("costlab.reporting.demo.BUDGET_S", -1.0)
-    lab = Lab()
-    said: list[str] = []
+    lab, late = Lab(), Lab()
+    points = 2 * len(LENGTHS) + 2
 
-    code = run_demo(
-        lab.derive, lab.measure, lab.calibrate, tmp_path / "r.html", lambda *_x: None, said.append
+    run_demo(
+        lab.derive,
+        lab.measure,
+        lab.calibrate,
+        tmp_path / "r.html",
+        lambda *_x: None,
+        lambda _x: None,
     )
+    monkeypatch.setattr("costlab.reporting.demo.BUDGET_S", -1.0)
+    code = run_demo(
+        late.derive, late.measure, late.calibrate, tmp_path / "r.html", lambda *_x: None,
+        lambda _x: None,
+    )  # fmt: skip
 
-    assert code == 1
-    assert "\n".join(said).count("no time left") == 2 * len(LENGTHS) + 1
+    assert code == 0
+    assert lab.budgets_s[0] == pytest.approx(BUDGET_S / points, rel=0.05)
+    # Recorded answers take no time, so later points get what earlier ones left.
+    assert lab.budgets_s[-1] == pytest.approx(BUDGET_S, rel=0.05)
+    assert late.budgets_s == [LEAST_S] * points

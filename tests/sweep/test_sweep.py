@@ -100,7 +100,7 @@ def test_points_are_stored_as_they_come_and_a_bad_one_costs_only_itself(
     assert dict(seen)["no_such_thing"] == "crash"
     assert dict(seen)[target] in ("ok", "noisy")
     assert "no_such_thing" in stored["no_such_thing"]["reasons"]["time_s"]
-    assert len(stored[target]["processes"]) == 3
+    assert 3 <= len(stored[target]["processes"]) <= 6
     assert again == []
     assert [result.architecture for result in failed] == ["no_such_thing"]
 

@@ -1,0 +1,54 @@
+"""The quickest probe known of this machine's cores, kept on disk for a day.
+
+While neighbours are on every core, a survey of some tenths of a second never sees one alone, and
+everything measured then would count as undisturbed. What an earlier process saw tells better.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+from costlab.devices import fingerprint
+from costlab.errors import CostLabError
+from costlab.measurement.shared_core import survey_s
+from costlab.store import home
+from costlab.store.files import write_whole
+
+# Clocks drift with the temperature and with a host's load, so that an old value means little.
+_VALID_S = 86_400.0
+
+
+def known_quickest_s() -> float:
+    """Seconds of the quickest probe: of this process's survey, or of what others saw since."""
+    surveyed_s = survey_s()
+    remember_quickest(surveyed_s)
+    return min(surveyed_s, _kept_s() or surveyed_s)
+
+
+def remember_quickest(quickest_s: float | None) -> None:
+    """Keep a probe for later processes, if it is quicker than what is kept, or that is too old."""
+    kept_s = _kept_s()
+    if quickest_s is None or (kept_s is not None and kept_s <= quickest_s):
+        return
+    kept = {"environment": fingerprint().id, "probe_s": quickest_s, "at_s": time.time()}
+    try:
+        write_whole(_path(), json.dumps(kept) + "\n")
+    except (CostLabError, OSError):
+        # A data folder that cannot be written costs only the survey's memory.
+        return
+
+
+def _path() -> Path:
+    return home() / "quickest_probe.json"
+
+
+def _kept_s() -> float | None:
+    try:
+        kept = json.loads(_path().read_text("utf-8"))
+        valid = kept["environment"] == fingerprint().id
+        recent = 0 <= time.time() - kept["at_s"] <= _VALID_S
+        return float(kept["probe_s"]) if valid and recent and kept["probe_s"] > 0 else None
+    except (CostLabError, OSError, ValueError, KeyError, TypeError):
+        return None
