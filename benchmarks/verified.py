@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from benchmarks.tables import README, markdown_table, read_between, write_between
+from benchmarks.tables import README, markdown_table, rows_between, write_between
 from costlab.arch import registry
 
 _NAME = "verify"
@@ -63,7 +63,7 @@ def write(name: str, outcomes: Sequence[Outcome], path: Path = README) -> None:
     Raises:
         ValueError: if the file does not have the table's markers.
     """
-    rows = {**_read(read_between(_NAME, path)), name: summary(name, outcomes)}
+    rows = {**_read(rows_between(_NAME, path)), name: summary(name, outcomes)}
     write_between(_NAME, table([rows[n] for n in registry.names() if n in rows]), path)
 
 
@@ -118,11 +118,7 @@ def _summed(cells: Iterable[str]) -> tuple[int, int]:
     return sum(int(part) for part, _ in pairs), sum(int(whole) for _, whole in pairs)
 
 
-def _read(text: str) -> Mapping[str, tuple[str, ...]]:
-    """The rows of a table that :func:`table` wrote, by entry."""
-    rows = {}
-    for line in text.splitlines():
-        cells = tuple(cell.strip() for cell in line.strip("|").split("|"))
-        if len(cells) == len(_HEADER) and cells[0].split()[0] in registry.names():
-            rows[cells[0].split()[0]] = cells
-    return rows
+def _read(found: Iterable[tuple[str, ...]]) -> Mapping[str, tuple[str, ...]]:
+    """The rows that :func:`table` wrote, by entry; others are of an older table."""
+    of_now = (cells for cells in found if len(cells) == len(_HEADER))
+    return {cells[0].split()[0]: cells for cells in of_now}
