@@ -81,7 +81,7 @@ class Tour:
     def steps(self) -> Iterator[tuple[str, Callable[[], None]]]:
         """Name and method of every step."""
         for name in (
-            "calibrate", "drag", "type_exactly", "crossover", "pages", "measure", "cancel",
+            "calibrate", "drag", "type_exactly", "crossover", "pages", "structure", "measure", "cancel",
             "kill_the_worker", "own_module", "config", "compare_b", "save_and_reopen", "export",
             "report",
         ):  # fmt: skip
@@ -161,6 +161,23 @@ class Tour:
             self.open(key)
             self.settle(300)
             assert self.window.current_page.isVisible()
+
+    def structure(self) -> None:
+        """Look at each view of the Structure page, and at what an output reads."""
+        from PySide6.QtCore import Qt
+        from PySide6.QtTest import QTest
+
+        self.open("structure")
+        page = self.page("structure")
+        for which in ("paths", "depth", "gradient", "pattern"):
+            page.choice.set_value([which])
+            page.choice.chosen.emit((which,))
+            self.until(lambda: page.is_read, f"the view {which}")
+            self.settle(200)
+            assert page.figure() is not None, which
+        QTest.keyClick(page.plot, Qt.Key.Key_Down)
+        self.settle()
+        assert " reads " in page.read_out.text()
 
     def measure(self) -> None:
         """Measure six points; they land on the plot one by one."""
