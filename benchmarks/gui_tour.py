@@ -81,9 +81,9 @@ class Tour:
     def steps(self) -> Iterator[tuple[str, Callable[[], None]]]:
         """Name and method of every step."""
         for name in (
-            "calibrate", "drag", "type_exactly", "crossover", "pages", "structure", "measure", "cancel",
-            "kill_the_worker", "own_module", "config", "compare_b", "save_and_reopen", "export",
-            "report",
+            "calibrate", "drag", "type_exactly", "crossover", "pages", "structure", "measure",
+            "cancel", "kill_the_worker", "own_module", "config", "compare_b", "save_and_reopen",
+            "export", "report",
         ):  # fmt: skip
             yield name, getattr(self, name)
 
@@ -137,7 +137,10 @@ class Tour:
         assert self.hub.session.sizes["n"] == 5120
         with self.watchdog.aside():
             shown = read_out(self.hub.session, self.hub.workspace)[0]
-        printed = self.command("predict", "full_attention", "n=5120", "d=512", "h=8", "b=1")
+        device = self.hub.session.setting.device
+        where = [] if device == "this" else ["--device", device]
+        line = ("predict", "full_attention", "n=5120", "d=512", "h=8", "b=1", *where)
+        printed = self.command(*line)
         assert shown["full_attention"].to_json() == printed["points"][0]
 
     def crossover(self) -> None:
