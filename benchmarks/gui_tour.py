@@ -349,7 +349,7 @@ class Tour:
         self.open("measure")
         self.hub.change(
             "small", programs=programs, hidden=(), selected=programs[0],
-            sizes={"b": 1, "d": d, "h": 4}, low=64, high=512, runs=("latest",),
+            sizes={"b": 1, "d": d, "h": 4}, low=64, high=512, runs=("latest",), device="this",
         )  # fmt: skip
         self.settle(300)
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from html import escape
-
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QRectF
 from PySide6.QtWidgets import QLabel, QSpinBox, QWidget
 
 from costlab.figures.frame import Frame
@@ -30,7 +28,7 @@ from costlab_gui.model.structure import (
     view,
 )
 from costlab_gui.pages.figure_page import FigurePage
-from costlab_gui.theme.tokens import current
+from costlab_gui.widgets.fact_list import FactList
 from costlab_gui.widgets.number_table import Cell, Column, NumberTable, TableRow
 
 from costlab_gui.widgets.segmented import SegmentedControl  # isort: skip
@@ -75,7 +73,7 @@ class StructurePage(FigurePage):
             ],
         )
         super().__init__(hub, _("structure"), self.table, _("NUMBERS"), parent)
-        self._shown = View()
+        self._shown = self._filled = View()
         self._cell: tuple[int, int] | None = None
         self._number = 0
         self.choice = SegmentedControl(
@@ -92,11 +90,7 @@ class StructurePage(FigurePage):
         self.upto.setAccessibleName(_("layers whose reach is shown"))
         self._upto_label = QLabel(_("over layers"))
         self._upto_label.setBuddy(self.upto)
-        self.facts = QLabel()
-        self.facts.setWordWrap(True)
-        self.facts.setAlignment(Qt.AlignmentFlag.AlignTop)
-        self.facts.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        self.facts.setTextFormat(Qt.TextFormat.RichText)
+        self.facts = FactList(_("structure in short"))
         self.head.addWidget(self.choice)
         self.head.addWidget(self._upto_label)
         self.head.addWidget(self.upto)
@@ -125,8 +119,8 @@ class StructurePage(FigurePage):
 
     @property
     def is_read(self) -> bool:
-        """Whether what is shown is what was asked for last."""
-        return not self._worker.busy
+        """Whether picture and table show what was asked for last."""
+        return not self._worker.busy and (self._filled is self._shown or not self._shown.figure)
 
     def refresh(self, changed: frozenset[str]) -> None:
         if changed and not changed & _SHOWN:
@@ -157,7 +151,8 @@ class StructurePage(FigurePage):
             widget.setVisible(pattern)
         if found.figure is None:
             return
-        self.facts.setText("".join(map(_facts_of, found.programs)) if pattern else "")
+        if found.selected is not None:
+            self.facts.show_facts(facts(found.selected))
         if found.selected is not None and pattern:
             most = max(found.selected.diameter, 1)
             self.upto.blockSignals(True)
@@ -165,18 +160,20 @@ class StructurePage(FigurePage):
             self.upto.blockSignals(False)
             self.upto.setEnabled(most > 1)
         self.plot.setAccessibleDescription(self.summary())
+        self._tell(None)
+        # In a piece of its own: table and picture together take longer than a frame.
+        self.hub.idle.first(lambda: self._fill_table(which, found))
+
+    def _fill_table(self, which: str, found: View) -> None:
+        if found is not self._shown:
+            return
+        self._filled = found
+        self.table.hide_columns(_OF_THE_PROGRAM if which == PATTERN else ())
         self.table.show_rows(self._rows())
-        self.table.hide_columns(_OF_THE_PROGRAM if pattern else ())
         missing = [
             f"{self.hub.workspace.title(target)}: {why}" for target, why in found.problems.items()
         ]
         self.notes.setText("\n".join([" ".join(notes(found, which)), *missing]))
-        self._tell(None)
-
-    def retheme(self) -> None:
-        super().retheme()
-        if isinstance(self._shown.figure, PatternSpec):
-            self.facts.setText("".join(map(_facts_of, self._shown.programs)))
 
     def summary(self) -> str:
         """The picture in words."""
@@ -233,16 +230,6 @@ def _around(frame: Frame, n: int, output: int) -> QRectF:
     side = (frame.bottom - frame.top) / n
     top = frame.top + (output - 1) * side
     return QRectF(frame.left - 2, top - 2, frame.right - frame.left + 4, side + 4)
-
-
-def _facts_of(known: Known) -> str:
-    """A name above each value, so that both fit beside the picture."""
-    dim = current().dim
-    return "".join(
-        f"<p style='margin:0 0 6px 0'><span style='color:{dim}'>{escape(name)}</span><br>"
-        f"{escape(value)}</p>"
-        for name, value in facts(known)
-    )
 
 
 def _row(known: Known, at: Length, colour: int) -> TableRow:
