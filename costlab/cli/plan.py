@@ -54,6 +54,11 @@ def add_parser(subparsers: Subparsers) -> None:
         metavar="NAME",
         help=_("whose measured constants: megatron, megatron-flash, megatron-b200, fsdp"),
     )
+    parser.add_argument(
+        "--write-config",
+        metavar="DIR",
+        help=_("put the best plan's settings for Megatron-LM and DeepSpeed there"),
+    )
     parser.add_argument("--job", choices=JOBS, default="train", help=_("what is to be done"))
     plan_serving.add_arguments(parser)
     plan_tuning.add_arguments(parser)
@@ -75,6 +80,12 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.job == "train":
         return plan_training.show(args, models, machines)
+    if args.write_config:
+        raise InputError(
+            _("--write-config is for training"),
+            given=f"--job {args.job}",
+            advice=_("leave one of them out"),
+        )
     if len(models) > 1 or len(machines) > 1:
         raise InputError(
             _("several models or clusters are compared for training only"),
