@@ -40,8 +40,23 @@ def write_between(name: str, text: str, path: Path = README) -> None:
     Raises:
         ValueError: if the file does not have both markers, in order.
     """
+    before, begin, _old, end, after = _parts(name, path)
+    path.write_text(before + begin + text.rstrip("\n") + "\n" + end + after, encoding="utf-8")
+
+
+def rows_between(name: str, path: Path = README) -> list[tuple[str, ...]]:
+    """The rows of the table between the markers of ``name``, without its header.
+
+    Raises:
+        ValueError: if the file does not have both markers, in order.
+    """
+    lines = [line for line in _parts(name, path)[2].splitlines() if line.startswith("|")]
+    return [tuple(cell.strip() for cell in line.strip("|").split("|")) for line in lines[2:]]
+
+
+def _parts(name: str, path: Path) -> tuple[str, str, str, str, str]:
     before, begin, rest = path.read_text(encoding="utf-8").partition(f"<!-- {name}:begin -->\n")
-    _old, end, after = rest.partition(f"<!-- {name}:end -->")
+    old, end, after = rest.partition(f"<!-- {name}:end -->")
     if not begin or not end:
         raise ValueError(f"{path} has no <!-- {name}:begin --> .. <!-- {name}:end -->")
-    path.write_text(before + begin + text.rstrip("\n") + "\n" + end + after, encoding="utf-8")
+    return before, begin, old, end, after

@@ -13,38 +13,47 @@ from pathlib import Path
 from typing import Any
 
 from costlab.measurement.api import open_workers
+from costlab.measurement.known_quickest import known_quickest_s, remember_quickest
 from costlab.measurement.point import PointSpec, timing_from
 from costlab.measurement.process import Workers
-from costlab.measurement.shared_core import survey_s, was_alone
+from costlab.measurement.shared_core import was_alone
 from costlab.measurement.statistics import median
 from costlab.measurement.timing import TimingPlan
 
 FILE = Path(__file__).with_suffix(".toml")
 SCHEMA = "costlab.times/1"
 _TIMEOUT_S = 120.0
-_TRIES = 3
-# About 0.6 s per process: a pass over all points takes two minutes.
+MORE_PASSES = 3
+_TWICE = 2
+# About 1 s per process: a pass over all points takes three minutes.
 PLAN = TimingPlan(
-    warmup_s=0.25, min_samples=5, max_samples=200, min_time_s=0.08, max_time_s=0.5
+    warmup_s=0.25, min_samples=5, max_samples=200, min_time_s=0.08, max_time_s=0.5, patience_s=0.4
 )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class TimePoint:
-    """One program at one size; ``passes_s`` are its measured times, one per pass over all points.
+    """One program at one size, and its measured times, one per pass over the points.
 
-    A time is the median within one fresh process, in seconds.
+    A time is the median within one fresh process, in seconds: in ``passes_s`` of processes that
+    had their core to themselves, in ``shared_s`` of the others.
     """
 
     architecture: str
     mode: str
     sizes: Mapping[str, int]
     passes_s: tuple[float, ...] = ()
+    shared_s: tuple[float, ...] = ()
+
+    @property
+    def counted_s(self) -> tuple[float, ...]:
+        """The times that count: those alone, if there are any."""
+        return self.passes_s or self.shared_s
 
     @property
     def measured_s(self) -> float:
-        """Median over the passes."""
-        return median(self.passes_s)
+        """Median of the times that count."""
+        return median(self.counted_s)
 
     def __str__(self) -> str:
         sizes = " ".join(f"{name}={value}" for name, value in self.sizes.items())
@@ -68,44 +77,45 @@ def measure_points(
 ) -> list[TimePoint]:
     """``points`` with their times: ``passes`` passes over all of them, every second backwards.
 
+    Points of which fewer than two processes had their core to themselves are visited in up to
+    ``MORE_PASSES`` further passes.
+
     Raises:
         RuntimeError: if a point does not end with a time.
     """
-    times: dict[int, list[float]] = {index: [] for index in range(len(points))}
+    found = list(points)
     with open_workers() as workers:
-        for turn in range(passes):
-            order = list(enumerate(points))
-            for done, (index, point) in enumerate(order if turn % 2 == 0 else reversed(order)):
-                times[index].append(_time(point, workers))
-                show(f"pass {turn + 1}, {done + 1} of {len(points)}: {point}")
-    return [
-        TimePoint(point.architecture, point.mode, point.sizes, tuple(times[index]))
-        for index, point in enumerate(points)
-    ]
+        for turn in range(passes + MORE_PASSES):
+            open_ = [
+                index
+                for index, point in enumerate(found)
+                if turn < passes or len(point.passes_s) < min(_TWICE, passes)
+            ]
+            for done, index in enumerate(open_ if turn % 2 == 0 else reversed(open_)):
+                found[index] = _timed(found[index], workers)
+                show(f"pass {turn + 1}, {done + 1} of {len(open_)}: {points[index]}")
+    return found
 
 
-def _time(point: TimePoint, workers: Workers) -> float:
-    """The median within one fresh process, the same that ``costlab.measure`` runs.
-
-    A process that never had its core to itself is followed by another, twice at most.
-    """
+def _timed(point: TimePoint, workers: Workers) -> TimePoint:
+    """One time more, of one fresh process, the same that ``costlab.measure`` runs."""
     spec = PointSpec(point.architecture, point.sizes, mode=point.mode)
-    plan = asdict(replace(PLAN, probe_quickest_s=survey_s()))
-    for _ in range(_TRIES):
-        outcome = workers.run({"pass": "timing", "spec": spec.to_json(), "plan": plan}, _TIMEOUT_S)
-        if outcome.status != "ok":
-            raise RuntimeError(f"{point}: {outcome.status}, {outcome.reason}")
-        timing = timing_from(outcome.message["timing"])
-        if was_alone(timing):
-            break
-    return timing.median_s
+    plan = asdict(replace(PLAN, probe_quickest_s=known_quickest_s()))
+    outcome = workers.run({"pass": "timing", "spec": spec.to_json(), "plan": plan}, _TIMEOUT_S)
+    if outcome.status != "ok":
+        raise RuntimeError(f"{point}: {outcome.status}, {outcome.reason}")
+    timing = timing_from(outcome.message["timing"])
+    remember_quickest(timing.probe_quickest_s)
+    if was_alone(timing):
+        return replace(point, passes_s=(*point.passes_s, timing.median_s))
+    return replace(point, shared_s=(*point.shared_s, timing.median_s))
 
 
 def write_record(points: Iterable[TimePoint], path: Path) -> None:
     """Keep measured points, so that a model can be judged again without measuring."""
     rows = [
         {"architecture": p.architecture, "mode": p.mode, "sizes": dict(p.sizes),
-         "passes_s": list(p.passes_s)}
+         "passes_s": list(p.passes_s), "shared_s": list(p.shared_s)}
         for p in points
     ]  # fmt: skip
     data = {"schema": SCHEMA, "points": rows}
@@ -121,4 +131,8 @@ def read_record(path: Path) -> list[TimePoint]:
     data: Any = json.loads(path.read_text(encoding="utf-8"))
     if data.get("schema") != SCHEMA:
         raise ValueError(f"{path} holds no measured points")
-    return [TimePoint(**{**row, "passes_s": tuple(row["passes_s"])}) for row in data["points"]]
+    lists = ("passes_s", "shared_s")
+    return [
+        TimePoint(**{**row, **{name: tuple(row.get(name, ())) for name in lists}})
+        for row in data["points"]
+    ]

@@ -65,7 +65,7 @@ class Judged:
     @property
     def noise(self) -> float:
         """How far the second measurement is from the first."""
-        first, second = self.point.passes_s[:2]
+        first, second = self.point.counted_s[:2]
         return abs(second / first - 1)
 
 
@@ -103,7 +103,7 @@ def rows(judged: Sequence[Judged]) -> list[list[str]]:
 def _row(architecture: str, mode: str, judged: Sequence[Judged]) -> list[str]:
     times_ms = [1e3 * item.point.measured_s for item in judged]
     errors = [abs(item.error) for item in judged]
-    twice = [item.noise for item in judged if len(item.point.passes_s) > 1]
+    twice = [item.noise for item in judged if len(item.point.counted_s) > 1]
     return [
         architecture,
         mode,
@@ -147,6 +147,7 @@ def report(judged: Sequence[Judged], record: CalibrationRecord) -> str:
         f" {summary.median:.1%} (goal {GOAL_MEDIAN:.0%}), 90th percentile"
         f" {summary.p90:.1%} (goal {GOAL_P90:.0%}), {summary.inside:.0%} inside their interval"
         f" (goal {GOAL_INSIDE:.0%}). A plain roofline: median {median(roofline):.0%}.",
+        f"{sum(not item.point.passes_s for item in judged)} points never had a core to themselves.",
         "",
         f"{machine()}; calibration of level {record.level} in {record.duration_s:.0f} s.",
     ]

@@ -19,6 +19,7 @@ from costlab.calibration.pricing import PricedOp
 from costlab.calibration.records import load_latest, save, staleness
 from costlab.calibration.suite import ROUNDS, Case
 from costlab.calibration.timings import Overheads, TimedCase
+from costlab.calibration.visits import Visit, times_alone
 from costlab.calibration.widths import ragged_tables
 from costlab.devices import fingerprint
 from costlab.errors import InputError, MeasurementError
@@ -111,8 +112,7 @@ class _Heard:
 
     ops: dict[int, tuple[PricedOp, ...]] = field(default_factory=dict)
     peak_bytes: dict[int, int] = field(default_factory=dict)
-    times_s: dict[int, list[float]] = field(default_factory=dict)
-    alone_s: dict[int, list[float]] = field(default_factory=dict)
+    visits: dict[int, list[Visit]] = field(default_factory=dict)
     skipped: dict[int, str] = field(default_factory=dict)
     overheads: list[Overheads] = field(default_factory=list)
     widths: list[list[list[float]]] = field(default_factory=list)
@@ -122,14 +122,8 @@ class _Heard:
 def _fitted(record: CalibrationRecord, suite: Sequence[Case], heard: _Heard) -> CalibrationRecord:
     """``record`` with the rates, costs and residuals that follow from what was timed."""
     timed = [
-        TimedCase(
-            case,
-            heard.ops[index],
-            tuple(heard.alone_s.get(index, heard.times_s[index])),
-            heard.peak_bytes.get(index),
-        )
-        for index, case in enumerate(suite)
-        if index in heard.times_s
+        TimedCase(suite[index], heard.ops[index], times_s, heard.peak_bytes.get(index))
+        for index, times_s in sorted(times_alone(suite, heard.visits).items())
     ]
     overheads = Overheads.quickest(heard.overheads)
     shaped, bandwidth = tables(timed, overheads.bare_s, overheads.bare_backward_s)
@@ -154,14 +148,14 @@ def _notes(suite: Sequence[Case], heard: _Heard) -> tuple[str, ...]:
         )
         for index, reason in heard.skipped.items()
     ]
-    left = len(suite) - len(heard.times_s) - len(heard.skipped)
+    left = len(suite) - len(heard.visits) - len(heard.skipped)
     if left > 0:
         notes.append(
             _("{left} of {count} cases were left out: the time was over").format(
                 left=left, count=len(suite)
             )
         )
-    shared = len(heard.times_s.keys() - heard.alone_s.keys())
+    shared = sum(not any(one.alone for one in seen) for seen in heard.visits.values())
     if shared:
         notes.append(
             _("{shared} of {count} cases never had a core to themselves").format(
@@ -226,11 +220,9 @@ def _take(heard: _Heard, message: Mapping[str, Any]) -> None:
     index = message["index"]
     if message["kind"] == "skipped":
         heard.skipped[index] = message["reason"]
-        heard.times_s.pop(index, None)
+        heard.visits.pop(index, None)
         return
-    heard.times_s.setdefault(index, []).append(message["time_s"])
-    if message["alone"]:
-        heard.alone_s.setdefault(index, []).append(message["time_s"])
+    heard.visits.setdefault(index, []).append(Visit(message["time_s"], message["alone"]))
     if "ops" in message:
         heard.ops[index] = tuple(PricedOp.from_json(op) for op in message["ops"])
     if "peak_bytes" in message:

@@ -8,11 +8,12 @@ from typing import Any
 
 from costlab.calibration.pricing import PricedOp
 from costlab.calibration.suite import Case
+from costlab.measurement.statistics import median
 
 
 @dataclass(frozen=True, slots=True)
 class TimedCase:
-    """A case with its operators and its times in seconds, one per round."""
+    """A case with its operators and what it takes alone in seconds, once per visit."""
 
     case: Case
     ops: tuple[PricedOp, ...]
@@ -21,12 +22,11 @@ class TimedCase:
 
     @property
     def time_s(self) -> float:
-        """The quickest round: what disturbs one, above all a neighbour on the core, adds time."""
-        return min(self.times_s)
+        return median(self.times_s)
 
     @property
     def spread(self) -> float:
-        """How far the slowest round was above the quickest."""
+        """How far the slowest visit was above the quickest."""
         return max(self.times_s) / min(self.times_s) - 1
 
     @property

@@ -14,7 +14,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import torch
@@ -31,7 +31,7 @@ from costlab.measurement.kept_memory import keep_freed_memory
 from costlab.measurement.known_quickest import known_quickest_s, remember_quickest
 from costlab.measurement.memory import allocator_peak
 from costlab.measurement.preload import preload
-from costlab.measurement.shared_core import Core, tells, undisturbed_s, was_alone
+from costlab.measurement.shared_core import Core, tells, was_alone
 from costlab.measurement.timing import (
     Stopwatch,
     TimingPlan,
@@ -65,13 +65,12 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
     device = torch.device(request["device"])
     stopwatch = _stopwatch(device, request["threads"])
     window_s = _WINDOW_S[request["level"]]
-    # A shared core is waited for a window longer: a suite that is cut short tells less.
     plan = TimingPlan(
         warmup_s=window_s / 2,
         min_samples=3,
-        min_time_s=window_s,
+        min_time_s=window_s / 2,
         max_time_s=6 * window_s,
-        patience_s=window_s,
+        patience_s=0.0,
     )
     core = Core(known_quickest_s()) if tells(device.type, request["threads"]) else None
     suite = list(enumerate(device_cases(request["level"], request["device"])))
@@ -99,7 +98,10 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
                 suite = suite[:index] if turn == 0 else suite
                 break
             try:
-                message = _time(case, request, plan, stopwatch, core, with_ops=turn == 0)
+                # A shared core is waited for where there are others' timings already.
+                patience_s = window_s if turn > 0 and index not in alone else 0.0
+                patient = replace(plan, patience_s=patience_s)
+                message = _time(case, request, patient, stopwatch, core, with_ops=turn == 0)
             except (RuntimeError, MemoryError, DerivationError) as error:
                 skipped.add(index)
                 message = {"kind": "skipped", "reason": str(error).splitlines()[0][:300]}
@@ -129,8 +131,7 @@ def _time(
         if kernel.between is not None:
             kernel.between()
         timing = time_process(kernel.action, plan, stopwatch, kernel.between, core=core)
-    quiet = core is None or was_alone(timing)
-    return {**message, "time_s": undisturbed_s(timing), "alone": quiet}
+    return {**message, "time_s": timing.median_s, "alone": core is None or was_alone(timing)}
 
 
 def _peak_bytes(kernel: Kernel) -> int:

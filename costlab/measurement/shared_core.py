@@ -220,15 +220,6 @@ def was_alone(timing: ProcessTiming) -> bool:
     return quickest_s is not None and len(alone(timing, quickest_s)) >= ENOUGH
 
 
-def undisturbed_s(timing: ProcessTiming) -> float:
-    """Seconds of a call alone as well as one process tells: of samples that had no company enough
-    of which there are, or else of the quickest tenth of all, since a neighbour only adds time.
-    """
-    if not timing.probes_s or was_alone(timing):
-        return timing.median_s
-    return quantile(timing.samples_s, _QUICK)
-
-
 def quick_s(timing: ProcessTiming, quickest_s: float | None) -> float:
     """The tenth percentile of the samples taken alone if they are enough, or else of all."""
     kept = alone(timing, quickest_s) if quickest_s is not None and timing.probes_s else []

@@ -13,6 +13,7 @@ from benchmarks import measuring, others
 from benchmarks.measured import attention, rounds
 from benchmarks.measuring import Figure, _beside, _holds
 from benchmarks.others import Study, pyperf_study, torch_study
+from benchmarks.tables import rows_between
 from costlab.measurement.point import PointResult
 
 
@@ -90,3 +91,12 @@ def test_five_per_cent_more_work_is_what_the_slowed_program_does() -> None:
         call, inputs = factory()
         assert call(*inputs) is not None
     assert callable(others.torch_study)
+
+
+def test_every_row_belongs_to_a_part() -> None:
+    aa = "A/A: pairs of 40 called different (rate set: 2%)"
+    found = [measuring.part_of(what) for what in (aa, "5 % more work", "one CPU taken", "timer's")]
+
+    assert found == ["aa", "slowdown", "hog", "overhead"]
+    assert {row[0] for row in rows_between("measuring")}
+    assert {measuring.part_of(row[0]) for row in rows_between("measuring")} <= set(measuring.PARTS)

@@ -71,3 +71,16 @@ def test_links_lead_somewhere(path: Path) -> None:
     for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
         if "://" not in target:
             assert (path.parent / target).exists(), target
+
+
+def test_the_tests_that_documents_name_exist() -> None:
+    named = {
+        name
+        for path in DOCUMENTS
+        for name in re.findall(r"`(tests/[\w/]+\.py::\w+)`", path.read_text(encoding="utf-8"))
+    }
+
+    assert len(named) > 30
+    for name in named:
+        file, _, function = name.partition("::")
+        assert f"def {function}(" in (ROOT / file).read_text(encoding="utf-8"), name

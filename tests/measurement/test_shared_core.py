@@ -19,10 +19,10 @@ from costlab.measurement.shared_core import (
     as_if_alone,
     counted,
     probe_s,
+    quick_s,
     quickest_of,
     shared_share,
     slow_down,
-    undisturbed_s,
     were_alone,
 )
 from costlab.measurement.timing import TimingPlan, time_process
@@ -188,11 +188,11 @@ def test_where_none_was_nearly_alone_those_shared_least_stand_in() -> None:
     assert as_if_alone(much, _QUICK_S).median_s == timing.median_s
 
 
-def test_what_a_call_takes_undisturbed_is_of_samples_alone_or_the_quickest() -> None:
+def test_quick_calls_are_of_samples_alone_or_of_all() -> None:
     samples = [1.0, 2.0, 1.2, 1.9, 1.1, 2.1]
     some = _timing(samples, [_QUICK_S, _SLOW_S] * 3)
-    none = replace(some, probes_s=(_SLOW_S,) * 6, probe_quickest_s=_QUICK_S)
+    none = replace(some, probes_s=(_SLOW_S,) * 6)
 
-    assert undisturbed_s(as_if_alone(some, _QUICK_S)) == 1.1
-    assert undisturbed_s(none) == pytest.approx(1.05)
-    assert undisturbed_s(replace(none, probes_s=())) == none.median_s
+    assert quick_s(some, _QUICK_S) == pytest.approx(1.02)
+    assert quick_s(none, _QUICK_S) == pytest.approx(1.05)
+    assert quick_s(replace(none, probes_s=()), None) == pytest.approx(1.05)
