@@ -306,13 +306,15 @@ def tables(found: Mapping[str, Findings]) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run, print, and write the tables if asked."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.distributed_check")
-    parser.add_argument("parts", nargs="*", default=PARTS, choices=PARTS, metavar="PART",
+    parser.add_argument("parts", nargs="*", default=PARTS, metavar="PART",
                         help="2 or 4 ranks of gloo, or fake; all of them by default")  # fmt: skip
     parser.add_argument("--only", default="", help="programs whose title has this")
     parser.add_argument("--keep", type=Path, metavar="FOLDER",
                         help="where parts are put, and taken from if they are there")  # fmt: skip
     parser.add_argument("--write", action="store_true", help="put the tables into docs/")
     args = parser.parse_args(arguments)
+    if unknown := set(args.parts) - set(PARTS):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
     if args.only and (args.keep or args.write):
         parser.error("--only is for looking at one program: nothing of it is kept or written")
     found = {
