@@ -43,6 +43,7 @@ _EVEN = Sizes(V=512)
 _BLOCKS = Sizes(V=0, n=128)
 _ROUTED = Sizes(experts=8, per_token=2, depth=2)
 _LARGE = Sizes(d=4096, h=32, f=16384, depth=2, V=50304, n=128)
+_SMALL = Sizes(d=512, h=8, f=2048, depth=2, V=4096, n=128)
 _ONE_BLOCK = replace(_LARGE, depth=1, V=0)  # FSDP2 makes two views per parameter and rank
 
 
@@ -57,6 +58,7 @@ class Check:
     regather: bool = True
     kinds: tuple[str, ...] = ("weights", "gradients", "optimizer", "activations")
     more: int = 0  # bytes of gradients that the program keeps beyond its share
+    squared: int = 0  # bytes of the result, which the mean square keeps where there is no head
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +107,7 @@ def checks(ranks: int) -> list[Check]:
         _check("tensor", "tensor", Plan(tp=ranks, micro=2, zero=0, sequence=0), _EVEN,
                more=_whole_embedding(_EVEN, ranks)),
         _check("tensor and sequence", "tensor", Plan(tp=ranks, micro=2, zero=0), _BLOCKS,
-               regather=False),
+               regather=False, squared=2 * _BLOCKS.n * _BLOCKS.d * 4 // ranks),
         _check("experts, FSDP2 for the rest", "experts", Plan(**data, ep=ranks, zero=3), _ROUTED,
                cut="rows", kinds=("weights", "gradients", "optimizer")),
         _check("GPipe", "pipeline", Plan(pp=ranks, accumulation=6, gpipe=1, zero=0)),
@@ -133,7 +135,7 @@ def fakes() -> list[Check]:
             _check("FSDP2", "fsdp", Plan(dp=ranks, zero=3), sizes, cut="rows", kinds=_NO_DATA)
             for ranks, sizes in ((64, _LARGE), (1024, _LARGE), (16384, _ONE_BLOCK))
         ),
-        _check("FSDP2 x tensor", "fsdp_tensor", Plan(dp=128, tp=8, zero=3, sequence=0), _LARGE,
+        _check("FSDP2 x tensor", "fsdp_tensor", Plan(dp=128, tp=8, zero=3, sequence=0), _SMALL,
                cut="rows", kinds=_NO_DATA),
     ]  # fmt: skip
 
@@ -174,7 +176,8 @@ def memory_lines(check: Check, counted: Sequence[Mapping[str, Any]]) -> Iterator
         ranks = [counted[stage]] if plan.pp > 1 else counted
         for kind in check.kinds:
             most = max(one[kind] for one in ranks)
-            formula = float(getattr(found, kind)) + (check.more if kind == "gradients" else 0)
+            beside = {"gradients": check.more, "activations": check.squared}.get(kind, 0)
+            formula = float(getattr(found, kind)) + beside
             yield Line(check, stage, (kind,), formula, most, _WITHIN)
 
 
@@ -294,8 +297,9 @@ def tables(found: Mapping[str, Findings]) -> str:
         ]  # fmt: skip
     if "fake" in found:
         lines += [
-            f"With the fake backend, {_LARGE.depth} blocks of width {_LARGE.d} with both ends,"
-            " at 16384 ranks one block without; bytes of a step:", "",
+            f"With the fake backend, {_LARGE.depth} blocks of width {_LARGE.d} with both ends;"
+            f" at 16384 ranks one block without; with tensor parallelism width {_SMALL.d}; bytes"
+            " of a step:", "",
             _table(_TRAFFIC, found["fake"].traffic),
             "What a rank keeps:", "", _table(_MEMORY, found["fake"].memory),
         ]  # fmt: skip

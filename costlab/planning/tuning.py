@@ -262,7 +262,7 @@ def _learner(
                  "optimizer": states.optimizer}  # fmt: skip
         held = {name: float(size) for name, size in kinds.items()}
         return _Learner(held, number, model, None, asked.recompute)
-    adapted = Adapted(model, rank, asked.targets)
+    adapted = Adapted(model, rank, asked.targets, keeps_inputs=stored is not None)
     states = model_states(adapted.trained, asked.formats, dp=devices, zero=asked.zero)
     base = _weights(model, stored or asked.formats.weights)
     held = {
@@ -308,8 +308,8 @@ def _priced(
     ]
     if job == "qlora":
         assumed.append(
-            _("measured QLoRA runs (litgpt, Llama 2 7B and 13B) need about 18 % more than this, "
-              "LoRA runs 1 % more")
+            _("4-bit products keep their inputs, as bitsandbytes' do; measured QLoRA runs (litgpt, "
+              "Llama 2 7B and 13B) need about 8 % more than this, LoRA runs 1 % more")
         )  # fmt: skip
     if job == "distill":
         held["teacher"] = judge

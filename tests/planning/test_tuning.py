@@ -62,6 +62,20 @@ def test_a_frozen_product_costs_two_thirds_and_keeps_nothing() -> None:
     assert all_.saved_bytes(1, 64) - few.saved_bytes(1, 64) == 64 * (per_token + ranks)
 
 
+def test_four_bit_products_keep_their_inputs() -> None:
+    model = named("llama-2-7b")
+    bare, kept = Adapted(model, 1), Adapted(model, 1, keeps_inputs=True)
+    # Of up and gate together, and of down; what the others read is kept by q and v and the core.
+    assert kept.saved_bytes(1, 64) - bare.saved_bytes(1, 64) == 64 * 2 * 32 * (4096 + 11008)
+
+
+def test_a_measured_qlora_run_needs_little_more() -> None:
+    found = tune("qlora", "llama-2-7b", A100, asked=Asked(length=1304, rank=8))
+    tensors = found.peak_bytes - found.held["reserve"]
+    measured = MEASURED["litgpt-lora-7_B-Llama_2-bnb.nf4-dq-mb1"]
+    assert 0.92 < tensors / 1e9 / measured < 1
+
+
 def test_full_training_is_sixteen_bytes_a_weight() -> None:
     found = tune("finetune", "llama-3.2-1b", A100, asked=Asked(length=512))
     number = model_parameters(named("llama-3.2-1b"))
