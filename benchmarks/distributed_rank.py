@@ -75,16 +75,13 @@ def _rank(request: Mapping[str, Any], rank: int) -> None:
 
 
 def _alone(request: Mapping[str, Any]) -> None:
-    """Run the cases as rank 0 of as many ranks as each plan has, without others.
-
-    Tensors have no data, but for tensor parallelism: FSDP2 joins two meshes, which are numbers.
-    """
+    """Run the cases as rank 0 of as many ranks as each plan has, without others."""
     threading.Thread(target=_end_with_parent, daemon=True).start()
     found = {}
     for case in request["cases"]:
-        plan = Plan(**case["plan"])
-        dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=plan.devices)
-        with FakeTensorMode() if plan.tp == 1 else nullcontext():
+        ranks = Plan(**case["plan"]).devices
+        dist.init_process_group("fake", store=FakeStore(), rank=0, world_size=ranks)
+        with nullcontext() if case["data"] else FakeTensorMode():
             found[case["id"]] = _counted(case)
         dist.destroy_process_group()
     Path(request["folder"], "rank0.json").write_text(json.dumps(found), encoding="utf-8")

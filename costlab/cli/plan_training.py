@@ -52,7 +52,7 @@ def show(args: argparse.Namespace, models: list[str], machines: list[tuple[int, 
 
     job: dict[str, Any] = {
         "tokens": parsed(parse_count, "--tokens", args.tokens),
-        "length": parsed(parse_count, "--length", args.length),
+        "length": args.length and parsed(parse_count, "--length", args.length),
         "batch": args.batch and parsed(parse_count, "--batch", args.batch),
         "per_node": args.per_node and parsed(parse_count, "--per-node", args.per_node),
         "link_bytes_per_s": args.link and parsed(parse_rate, "--link", args.link),

@@ -28,10 +28,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def show_tuning(args: argparse.Namespace, model: str, device: str, gpus: int) -> int:
     """Print what a tuning job needs."""
     from costlab.planning.bundled import named
+    from costlab.planning.model import usual_length
     from costlab.planning.tuning import Asked, tune
 
+    config = named(model)
     asked = Asked(
-        length=parsed(parse_count, "--length", args.length),
+        length=parsed(parse_count, "--length", args.length)
+        if args.length
+        else usual_length(config),
         micro=parsed(parse_count, "--micro", args.micro),
         rank=parsed(parse_count, "--rank", args.rank) if args.rank else 0,
         targets=tuple(args.targets.split(",")),
@@ -42,7 +46,7 @@ def show_tuning(args: argparse.Namespace, model: str, device: str, gpus: int) ->
     )
     answer = tune(
         args.job,
-        model,
+        config,
         device,
         gpus,
         asked,

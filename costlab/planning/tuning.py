@@ -30,6 +30,7 @@ from costlab.units import format_value
 
 JOBS = ("finetune", "lora", "qlora", "distill", "dpo", "rlhf")
 _RESERVE = 1.5 * 2**30  # context, library and allocator
+_MOST_DEVICES = 4097
 _LOGIT = 10  # bytes of a logit: the product's two, the loss's four and its gradient's four
 _SCHEMA = "costlab.plan/1"
 
@@ -208,7 +209,7 @@ def _what_helps(
         return _("--micro 1 fits")
     if not asked.recompute and fits(recompute=True):
         return _("--recompute fits")
-    for count in range(machines.devices + 1, 4097):
+    for count in range(machines.devices + 1, _MOST_DEVICES):
         if fits(devices=replace(machines, devices=count), zero=3):
             return _("{n} such devices with ZeRO-3 fit").format(n=count)
     for other in ("lora", "qlora"):
@@ -219,6 +220,9 @@ def _what_helps(
         if fits(length=length, output=min(asked.output, length)):
             return _("--length {n} fits").format(n=length)
         length //= 2
+    for count in range(machines.devices + 1, _MOST_DEVICES):
+        if fits(devices=replace(machines, devices=count), zero=3, recompute=True, micro=1):
+            return _("{n} such devices with ZeRO-3, --recompute and --micro 1 fit").format(n=count)
     return _("no single change found: take a smaller model")
 
 
