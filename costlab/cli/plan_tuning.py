@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from costlab.cli.common import parsed, print_json, table
 from costlab.i18n import _
-from costlab.units import format_count, format_value, parse_bytes, parse_count
+from costlab.units import format_count, format_value, parse_bytes, parse_count, parse_rate
 
 if TYPE_CHECKING:
     from costlab.planning.tuning import Tuning
@@ -22,6 +22,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--answer", default="512", metavar="N", help=_("tokens RLHF generates"))
     group.add_argument("--other", metavar="MODEL", help=_("teacher; reward model and critic"))
     group.add_argument("--zero", type=int, default=3, choices=(0, 1, 2, 3), help=_("ZeRO stage"))
+    group.add_argument(
+        "--offload", action="store_true", help=_("gradients and optimizer in the host's memory")
+    )
+    group.add_argument("--host-link", metavar="RATE", help=_("of a device to its host: 31.5GB/s"))
     group.add_argument("--recompute", action="store_true", help=_("compute layers again"))
 
 
@@ -43,6 +47,12 @@ def show_tuning(args: argparse.Namespace, model: str, device: str, gpus: int) ->
         zero=args.zero,
         output=parsed(parse_count, "--answer", args.answer),
         recompute=args.recompute,
+        offload=args.offload,
+        **(
+            {"host_bytes_per_s": parsed(parse_rate, "--host-link", args.host_link)}
+            if args.host_link
+            else {}
+        ),
     )
     answer = tune(
         args.job,
@@ -72,6 +82,8 @@ def _text(answer: Tuning) -> str:
             size=format_value(int(answer.capacity), "B"), binds=answer.binds,
         ),
         "  " + ", ".join(f"{k} {format_value(int(v), 'B')}" for k, v in answer.held.items()),
+        *([_("in the host's memory, per device: {size}").format(
+            size=format_value(int(answer.host), "B"))] if answer.host else []),
         "",
         table(
             (_("phase"), "FLOP", _("bytes of the moment"), _("at least")),
