@@ -18,9 +18,9 @@ from costlab.units import (
 )
 
 if TYPE_CHECKING:
+    from costlab.planning.request import Request
     from costlab.planning.retrieval import Retrieval, Way
     from costlab.planning.service import Service
-    from costlab.planning.serving import Request
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -55,7 +55,7 @@ def question_of(args: argparse.Namespace) -> Request:
     """The request that the options describe, without passages."""
     from costlab.planning.bundled import named as model_named
     from costlab.planning.precision import named
-    from costlab.planning.serving import Request
+    from costlab.planning.request import Request
 
     try:
         acceptance = float(args.acceptance)

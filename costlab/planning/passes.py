@@ -8,8 +8,12 @@ guess tokens that the large one checks in one pass (Leviathan et al. 2023).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from costlab.planning.serving import Server, Timed
+from costlab.planning.request import Timed
+
+if TYPE_CHECKING:
+    from costlab.planning.serving import Server
 
 
 def expected_tokens(acceptance: float, guesses: int) -> float:

@@ -12,8 +12,8 @@ from typing import Any
 from costlab.errors import InputError, SizeError
 from costlab.i18n import _
 from costlab.planning.model import ModelConfig
+from costlab.planning.request import Request
 from costlab.planning.service import Service, serve
-from costlab.planning.serving import Request
 
 
 @dataclass(frozen=True, slots=True)

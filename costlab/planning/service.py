@@ -11,7 +11,8 @@ from costlab.planning.bundled import named, names
 from costlab.planning.cluster import Cluster, Rates, cluster
 from costlab.planning.model import ModelConfig
 from costlab.planning.precision import FORMATS
-from costlab.planning.serving import TERMS, Request, Server, best, concurrencies, servers
+from costlab.planning.request import TERMS, Request
+from costlab.planning.serving import Server, best, concurrencies, servers
 from costlab.planning.totals import model_parameters
 
 SCHEMA = "costlab.plan/1"

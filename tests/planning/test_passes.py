@@ -15,7 +15,8 @@ from costlab.hardware.catalogue import load_profile
 from costlab.planning.bundled import named
 from costlab.planning.cluster import cluster
 from costlab.planning.passes import expected_tokens
-from costlab.planning.serving import Pass, Request, Server, servers
+from costlab.planning.request import Pass, Request
+from costlab.planning.serving import Server, servers
 
 H100 = cluster(load_profile("H100-80G-SXM"), 8)
 CAUSES = ("products", "weights", "attention", "state")
