@@ -81,9 +81,9 @@ class Tour:
     def steps(self) -> Iterator[tuple[str, Callable[[], None]]]:
         """Name and method of every step."""
         for name in (
-            "calibrate", "drag", "type_exactly", "crossover", "pages", "measure", "cancel",
-            "kill_the_worker", "own_module", "config", "compare_b", "save_and_reopen", "export",
-            "report",
+            "calibrate", "drag", "type_exactly", "crossover", "pages", "structure", "measure",
+            "cancel", "kill_the_worker", "own_module", "config", "compare_b", "save_and_reopen",
+            "export", "report",
         ):  # fmt: skip
             yield name, getattr(self, name)
 
@@ -137,7 +137,10 @@ class Tour:
         assert self.hub.session.sizes["n"] == 5120
         with self.watchdog.aside():
             shown = read_out(self.hub.session, self.hub.workspace)[0]
-        printed = self.command("predict", "full_attention", "n=5120", "d=512", "h=8", "b=1")
+        device = self.hub.session.setting.device
+        where = [] if device == "this" else ["--device", device]
+        line = ("predict", "full_attention", "n=5120", "d=512", "h=8", "b=1", *where)
+        printed = self.command(*line)
         assert shown["full_attention"].to_json() == printed["points"][0]
 
     def crossover(self) -> None:
@@ -161,6 +164,23 @@ class Tour:
             self.open(key)
             self.settle(300)
             assert self.window.current_page.isVisible()
+
+    def structure(self) -> None:
+        """Look at each view of the Structure page, and at what an output reads."""
+        from PySide6.QtCore import Qt
+        from PySide6.QtTest import QTest
+
+        self.open("structure")
+        page = self.page("structure")
+        for which in ("paths", "depth", "gradient", "pattern"):
+            page.choice.set_value([which])
+            page.choice.chosen.emit((which,))
+            self.until(lambda: page.is_read, f"the view {which}")
+            self.settle(200)
+            assert page.figure() is not None, which
+        QTest.keyClick(page.plot, Qt.Key.Key_Down)
+        self.settle()
+        assert " reads " in page.read_out.text()
 
     def measure(self) -> None:
         """Measure six points; they land on the plot one by one."""
@@ -329,7 +349,7 @@ class Tour:
         self.open("measure")
         self.hub.change(
             "small", programs=programs, hidden=(), selected=programs[0],
-            sizes={"b": 1, "d": d, "h": 4}, low=64, high=512, runs=("latest",),
+            sizes={"b": 1, "d": d, "h": 4}, low=64, high=512, runs=("latest",), device="this",
         )  # fmt: skip
         self.settle(300)
 

@@ -11,6 +11,8 @@ from costlab.figures.pen import SMALL, Pen, Point, width_of
 from costlab.figures.spec import FORMULA, MEASURED, PREDICTED
 
 CELL, HATCHED = "cell", "hatched"
+SURE, PALE = 0.85, 0.32
+"""Opacity of a cell, and of a faint one."""
 ROW = 22.0
 _LEFT = 26.0
 _SAMPLE = 30.0
@@ -70,7 +72,7 @@ def sample(pen: Pen, at: Point, entry: Entry) -> list[str]:
         return [pen.path(f"M{x:.1f} {y:.1f}h{_SAMPLE:g}", colour, width, look.dash, opacity)]
     corner = (x + _SAMPLE - 16, y - 8)
     if entry.kind == CELL:
-        return [pen.rect(corner, (16, 16), colour, 0.85, 3)]
+        return [pen.rect(corner, (16, 16), colour, PALE if entry.faint else SURE, 3)]
     strokes = "".join(
         f"M{corner[0] + dx:.1f} {corner[1] + dy:.1f}l{length:g} {-length:g}"
         for dx, dy, length in ((0, 8, 8), (0, 16, 16), (8, 16, 8))

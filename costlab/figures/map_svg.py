@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from costlab.figures.frame import HEIGHT, WIDTH, Frame, draw_title, draw_x_axis, draw_y_axis
 from costlab.figures.frame import frame_of as _frame_of
-from costlab.figures.labels import CELL, HATCHED, Entry, draw_legend, legend_height
+from costlab.figures.labels import CELL, HATCHED, PALE, SURE, Entry, draw_legend, legend_height
 from costlab.figures.pen import Pen, Point
 from costlab.figures.scale import Scale
 from costlab.figures.spec import LOG, Axis, MapSpec
@@ -18,7 +18,6 @@ from costlab.i18n import _
 UNDECIDED, NOBODY = -1, -2
 CROSS = 9.0
 """Half the length of the cross at the present sizes."""
-_SURE, _CLOSE = 0.85, 0.32
 _HATCH = 8.0  # distance of the strokes along an axis
 
 
@@ -44,7 +43,7 @@ def map_svg(
         if shown < 0:
             continue
         size_x, size_y = columns[end] - columns[start], rows[row + 1] - rows[row]
-        areas.setdefault((shown, _CLOSE if cell == UNDECIDED else _SURE), []).append(
+        areas.setdefault((shown, PALE if cell == UNDECIDED else SURE), []).append(
             f"M{columns[start]:.2f} {rows[row]:.2f}h{size_x:.2f}v{size_y:.2f}h{-size_x:.2f}z"
         )
     for (shown, opacity), outlines in areas.items():

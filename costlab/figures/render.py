@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from costlab.figures.frame import Frame
 from costlab.figures.map_svg import map_frame, map_svg
+from costlab.figures.pattern_svg import pattern_frame, pattern_svg
 from costlab.figures.pen import Point
 from costlab.figures.roofline_svg import roofline_frame, roofline_svg
-from costlab.figures.spec import AnyFigure, FigureSpec, MapSpec, RooflineSpec, StackSpec
+from costlab.figures.spec import (
+    AnyFigure,
+    FigureSpec,
+    MapSpec,
+    PatternSpec,
+    RooflineSpec,
+    StackSpec,
+)
 from costlab.figures.stack_svg import stack_frame, stack_svg
 from costlab.figures.svg import figure_frame, figure_svg
 
@@ -28,6 +36,8 @@ def to_svg(
             return stack_svg(spec, theme=theme, ground=ground, size=size)
         case RooflineSpec():
             return roofline_svg(spec, theme=theme, ground=ground, size=size)
+        case PatternSpec():
+            return pattern_svg(spec, theme=theme, ground=ground, size=size)
 
 
 def frame_of(spec: AnyFigure, size: Point | None = None) -> Frame:
@@ -45,3 +55,5 @@ def frame_of(spec: AnyFigure, size: Point | None = None) -> Frame:
             return stack_frame(spec, size)
         case RooflineSpec():
             return roofline_frame(spec, size)
+        case PatternSpec():
+            return pattern_frame(spec, size)

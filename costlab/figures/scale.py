@@ -14,7 +14,7 @@ _TICKS = 6
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Maps values of an axis from [low, high] to [0, 1]."""
+    """Maps values of an axis from [low, high] to [0, 1]; a linear one may fall (low > high)."""
 
     axis: Axis
     low: float
@@ -35,7 +35,7 @@ class Scale:
     def ticks(self) -> list[tuple[float, str]]:
         """Round values within the scale, and their labels: those of the app's plots."""
         most = _TICKS + 2 if self.axis.scale == LOG else _TICKS
-        found = ticks(self.axis, self.low, self.high, most)
+        found = ticks(self.axis, min(self.low, self.high), max(self.low, self.high), most)
         # Not every font of a reader's has the narrow space.
         return [(tick.value, tick.label.replace(NARROW, " ")) for tick in found if tick.label]
 

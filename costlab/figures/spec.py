@@ -211,4 +211,26 @@ class RooflineSpec:
     caption: str = ""
 
 
-AnyFigure = Union[FigureSpec, MapSpec, StackSpec, RooflineSpec]
+@dataclass(frozen=True, slots=True)
+class PatternSpec:
+    """Which output (row, from the top) reads which position (column), both counted from 1.
+
+    Attributes:
+        layers: ``layers[i][j]``: over how many layers output i + 1 depends on position j + 1;
+            0: over none.
+        upto: what is reached over up to so many layers is drawn, paler than what is read at once.
+        colour: index into the palette.
+    """
+
+    title: str
+    layers: tuple[tuple[int, ...], ...]
+    upto: int = 1
+    colour: int = 0
+    caption: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.layers or {len(row) for row in self.layers} != {len(self.layers)}:
+            raise ValueError(f"{self.title}: a pattern has as many columns as rows, at least one")
+
+
+AnyFigure = Union[FigureSpec, MapSpec, StackSpec, RooflineSpec, PatternSpec]

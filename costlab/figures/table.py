@@ -7,7 +7,14 @@ import io
 from collections.abc import Iterable, Sequence
 
 from costlab.figures.map_svg import UNDECIDED
-from costlab.figures.spec import AnyFigure, FigureSpec, MapSpec, RooflineSpec, StackSpec
+from costlab.figures.spec import (
+    AnyFigure,
+    FigureSpec,
+    MapSpec,
+    PatternSpec,
+    RooflineSpec,
+    StackSpec,
+)
 from costlab.i18n import _
 
 Cell = str | float | int
@@ -44,6 +51,8 @@ def rows_of(spec: AnyFigure) -> list[list[Cell]]:
             return _stack_rows(spec)
         case RooflineSpec():
             return _roofline_rows(spec)
+        case PatternSpec():
+            return _pattern_rows(spec)
 
 
 def to_csv(spec: AnyFigure) -> str:
@@ -54,6 +63,13 @@ def to_csv(spec: AnyFigure) -> str:
 def to_tsv(spec: AnyFigure) -> str:
     """Tabs instead of commas, as spreadsheets paste it."""
     return _text(rows_of(spec), "\t")
+
+
+def _pattern_rows(spec: PatternSpec) -> list[list[Cell]]:
+    rows: list[list[Cell]] = [[_("output"), _("position"), _("layers")]]
+    for output, reached in enumerate(spec.layers, 1):
+        rows += [[output, position, layers] for position, layers in enumerate(reached, 1) if layers]
+    return rows
 
 
 def _figure_rows(spec: FigureSpec) -> list[list[Cell]]:

@@ -64,6 +64,8 @@ def label(value: float, unit: str, step: float | None = None) -> str:
         return _count(value, step)
     if value == 0:
         return f"0 {unit}"
+    if unit == "%":
+        return f"{_digits(value, step).replace('e-0', 'e-')} %"
     if unit == "B":
         power = _binary_power(value, len(_BYTE_PREFIXES) - 1)
         factor, prefix = 1024.0**power, _BYTE_PREFIXES[power]

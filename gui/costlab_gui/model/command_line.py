@@ -15,6 +15,7 @@ _COMMANDS: Mapping[str, str] = {
     "roofline": "predict",
     "timeline": "predict",
     "formula": "derive",
+    "structure": "structure",
     "measure": "profile",
     "monitor": "monitor",
 }
@@ -25,6 +26,8 @@ def command_line(session: Session, workspace: Workspace) -> str:
     command = _COMMANDS[session.page]
     if command == "monitor":
         return "costlab monitor"
+    if command == "structure":
+        return shlex.join(["costlab", command, session.selected])
     programs = [session.selected] if command == "derive" else list(session.shown)
     words = ["costlab", command, *programs]
     if command == "map":

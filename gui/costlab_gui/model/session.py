@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 METRICS = ("time", "memory", "flop", "bytes", "state", "energy")
 MAP_METRICS = ("time", "memory", "flop", "bytes")
-PAGES = ("curves", "map", "roofline", "timeline", "formula", "measure", "monitor")
+PAGES = ("curves", "map", "roofline", "timeline", "formula", "structure", "measure", "monitor")
 MODES = ("forward", "train", "prefill", "decode")
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 THIS_MACHINE = "this"

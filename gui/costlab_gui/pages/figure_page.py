@@ -19,7 +19,8 @@ _SHARES = [660, 340]  # of picture and numbers, to begin with
 
 
 class FigurePage(Page):
-    """Lays the parts out; a page puts its controls into ``head`` and fills the rest.
+    """Lays the parts out; a page puts its controls into ``head``, what stands at
+    the right of the picture into ``beside``, and fills the rest.
 
     Args:
         hub: what is shown.
@@ -53,7 +54,9 @@ class FigurePage(Page):
         line.addStretch(1)
         line.addWidget(ExportButtons(self.export_figure, self.copy_figure))
         figure = Card()
-        figure.body.addWidget(self.plot, 1)
+        self.beside = QHBoxLayout()
+        self.beside.addWidget(self.plot, 1)
+        figure.body.addLayout(self.beside, 1)
         figure.body.addWidget(self.read_out)
         self._body = QSplitter(Qt.Orientation.Vertical)
         self._body.setHandleWidth(8)

@@ -16,6 +16,7 @@ def titles() -> dict[str, str]:
         "roofline": _("Roofline"),
         "timeline": _("Memory"),
         "formula": _("Formula"),
+        "structure": _("Structure"),
         "measure": _("Measure"),
         "monitor": _("Monitor"),
     }

@@ -195,7 +195,7 @@ QTabWidget::pane { border: 0; }
 QTabBar { background: transparent; border: 0; qproperty-drawBase: 0; }
 QTabBar::tab {
     background: transparent; color: $dim; border: 0; border-bottom: 2px solid transparent;
-    padding: ${s}px ${l}px;
+    padding: ${s}px ${s}px;
 }
 QTabBar::tab:hover { color: $text; }
 QTabBar::tab:selected { color: $text; border-bottom-color: $accent; }
