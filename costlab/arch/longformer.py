@@ -77,8 +77,9 @@ class Longformer(nn.Module):
 
     def project(self, x: Tensor) -> tuple[Tensor, ...]:
         """The six operands of the core."""
-        # Laid out here, because torch's product lays out several rows per sequence but not one.
-        first = x[:, : self.global_tokens].contiguous()
+        # Laid out here, because torch's product lays out several rows per sequence but not one;
+        # where every token is global too, so that it is one program for each number of them.
+        first = x.narrow(1, 0, self.global_tokens).clone(memory_format=torch.contiguous_format)
         parts = (self.q(x), self.k(x), self.v(x), self.gq(first), self.gk(x), self.gv(x))
         return tuple(split_heads(part, self.heads) for part in parts)
 

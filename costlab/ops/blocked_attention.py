@@ -60,7 +60,9 @@ def window_attention(
 def _with_shared(spans: Tensor, x: Tensor, shared: int) -> Tensor:
     """Spans ``[b, h, blocks, span, k]`` with the first ``shared`` rows of ``x`` after each."""
     count = spans.shape[2]
-    return torch.cat((spans, x[:, :, None, :shared].expand(-1, -1, count, -1, -1)), dim=-2)
+    # An index that takes all rows takes none away, and backward is another program then.
+    rows = x.narrow(2, 0, min(shared, x.shape[2]))
+    return torch.cat((spans, rows[:, :, None].expand(-1, -1, count, -1, -1)), dim=-2)
 
 
 def _with_shared_columns(mask: Tensor, w: int, shared: int, *, causal: bool) -> Tensor:

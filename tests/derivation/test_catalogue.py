@@ -66,3 +66,22 @@ def test_nothing_is_left_out_and_orders_are_the_papers_or_explained(name: str) -
                 verdicts = [(claim_document(derivation, c), c.differs) for c in derivation.claims]
                 for found, differs in verdicts:
                     assert found["agrees"] in (None, not differs), found
+
+
+@pytest.mark.parametrize("name", ["longformer", "attention_sinks"])
+@pytest.mark.parametrize("mode", ["forward", "train"])
+def test_where_every_token_is_global_it_is_the_same_program(name: str, mode: str) -> None:
+    """An index that takes all rows is none at all, and what is contiguous is not laid out anew."""
+    derivation, source = store.load(name, mode, "float32", "cpu"), resolve(name)
+    drawn = {"b": 2, "n": 6, "d": 6, "h": 3, "w": 2, "G": 6}
+    sizes = {**derivation.complete(drawn), "threads": 1}
+    tracer = SourceTracer(source, mode)
+    with tracing("cpu"):
+        run = Run.of(tracer(drawn), "cpu")
+    cost = derivation.select(sizes).cost
+    for quantity in ("bytes", "launches"):
+        formula = cost[quantity].expr
+        assert formula is not None
+        assert formula.evaluate(sizes) == as_number(
+            total(p.quantity(quantity) for p in run.priced), sizes
+        )
