@@ -14,6 +14,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.distributed.optim import ZeroRedundancyOptimizer
@@ -124,8 +125,9 @@ def adam(*modules: nn.Module) -> torch.optim.Optimizer:
 
 
 def mesh_of(**ranks: int) -> DeviceMesh:
-    """A mesh of the CPU with named dimensions."""
-    return init_device_mesh("cpu", tuple(ranks.values()), mesh_dim_names=tuple(ranks))
+    """A mesh of the CPU with named dimensions; its ranks are numbers also where tensors are not."""
+    with unset_fake_temporarily():
+        return init_device_mesh("cpu", tuple(ranks.values()), mesh_dim_names=tuple(ranks))
 
 
 def names_of(mesh: DeviceMesh) -> dict[str, str]:

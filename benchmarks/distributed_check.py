@@ -9,11 +9,12 @@ bytes differs at all, or memory or what gloo sends by more than 1 %.
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +43,7 @@ _EVEN = Sizes(V=512)
 _BLOCKS = Sizes(V=0, n=128)
 _ROUTED = Sizes(experts=8, per_token=2, depth=2)
 _LARGE = Sizes(d=4096, h=32, f=16384, depth=2, V=50304, n=128)
+_SMALL = Sizes(d=1024, h=8, f=4096, depth=2, V=4096, n=128)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,7 @@ class Check:
     regather: bool = True
     kinds: tuple[str, ...] = ("weights", "gradients", "optimizer", "activations")
     more: int = 0  # bytes of gradients that the program keeps beyond its share
+    squared: int = 0  # bytes of the result, which the mean square keeps where there is no head
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,7 @@ def checks(ranks: int) -> list[Check]:
         _check("tensor", "tensor", Plan(tp=ranks, micro=2, zero=0, sequence=0), _EVEN,
                more=_whole_embedding(_EVEN, ranks)),
         _check("tensor and sequence", "tensor", Plan(tp=ranks, micro=2, zero=0), _BLOCKS,
-               regather=False),
+               regather=False, squared=2 * _BLOCKS.n * _BLOCKS.d * 4 // ranks),
         _check("experts, FSDP2 for the rest", "experts", Plan(**data, ep=ranks, zero=3), _ROUTED,
                cut="rows", kinds=("weights", "gradients", "optimizer")),
         _check("GPipe", "pipeline", Plan(pp=ranks, accumulation=6, gpipe=1, zero=0)),
@@ -129,16 +132,23 @@ def fakes() -> list[Check]:
     return [
         *(
             _check("FSDP2", "fsdp", Plan(dp=ranks, zero=3), _LARGE, cut="rows", kinds=_NO_DATA)
-            for ranks in (64, 1024, 16384)
+            for ranks in (64, 1024)
         ),
-        _check("FSDP2 x tensor", "fsdp_tensor", Plan(dp=128, tp=8, zero=3, sequence=0), _LARGE,
-               cut="rows", kinds=_NO_DATA),
-    ]  # fmt: skip
+        *(
+            _check(title, name, plan, _SMALL, data=True, cut="rows", kinds=_NO_DATA)
+            for title, name, plan in (
+                ("FSDP2", "fsdp", Plan(dp=16384, zero=3)),
+                ("FSDP2 x tensor", "fsdp_tensor", Plan(dp=128, tp=8, zero=3, sequence=0)),
+            )
+        ),
+    ]
 
 
-def _check(title: str, name: str, plan: Plan, sizes: Sizes = _SIZES, **about: Any) -> Check:
+def _check(
+    title: str, name: str, plan: Plan, sizes: Sizes = _SIZES, *, data: bool = False, **about: Any
+) -> Check:
     text = f"{title}, {plan.text()}, {plan.gpipe}"
-    return Check(Case(text, name, plan, sizes), title, **about)
+    return Check(Case(text, name, plan, sizes, data), title, **about)
 
 
 def traffic_lines(check: Check, counted: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
@@ -172,7 +182,8 @@ def memory_lines(check: Check, counted: Sequence[Mapping[str, Any]]) -> Iterator
         ranks = [counted[stage]] if plan.pp > 1 else counted
         for kind in check.kinds:
             most = max(one[kind] for one in ranks)
-            formula = float(getattr(found, kind)) + (check.more if kind == "gradients" else 0)
+            beside = {"gradients": check.more, "activations": check.squared}.get(kind, 0)
+            formula = float(getattr(found, kind)) + beside
             yield Line(check, stage, (kind,), formula, most, _WITHIN)
 
 
@@ -235,53 +246,100 @@ def wire_rows(found: Sequence[Mapping[str, float | None]]) -> tuple[list[list[st
     return rows, good
 
 
+PARTS = ("2", "4", "fake")
+"""The runs: ranks of gloo, and the fake backend."""
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """The cells of one part's tables; whether all is as it should be, and the seconds it took."""
+
+    traffic: list[list[str]]
+    memory: list[list[str]]
+    wires: list[list[str]]
+    good: bool
+    seconds: float
+
+
+def find(part: str, only: str = "") -> Findings:
+    """Run one of :data:`PARTS`; of ``only``, the programs whose title has it."""
+    start = time.monotonic()
+    fake = part == "fake"
+    ranks = 1 if fake else int(part)
+    wanted = fakes() if fake else [*checks(ranks), *(squares() if ranks == _SQUARE else ())]
+    wanted = [check for check in wanted if only in check.title]
+    backend = "fake" if fake else "gloo"
+    traffic, memory, sent = compare(wanted, ranks, backend=backend, wire=not (fake or only))
+    wires, met = wire_rows(sent) if sent else ([], True)
+    return Findings(
+        [line.cells() for line in traffic], [line.cells() for line in memory], wires,
+        met and all(line.met for line in (*traffic, *memory)), time.monotonic() - start,
+    )  # fmt: skip
+
+
+def kept(part: str, folder: Path) -> Findings:
+    """What ``folder`` has of a part; else it is run, and put there."""
+    file = folder / f"{part}.json"
+    if file.is_file():
+        return Findings(**json.loads(file.read_text(encoding="utf-8")))
+    found = find(part)
+    folder.mkdir(parents=True, exist_ok=True)
+    file.write_text(json.dumps(asdict(found)), encoding="utf-8")
+    return found
+
+
+def tables(found: Mapping[str, Findings]) -> str:
+    """The page's tables of the parts that ran."""
+    real = [one for name, one in found.items() if name != "fake"]
+    lines: list[str] = []
+    if real:
+        lines += [
+            "On ranks of gloo, bytes of a step:", "",
+            _table(_TRAFFIC, [row for one in real for row in one.traffic]),
+            "What a rank keeps:", "", _table(_MEMORY, [row for one in real for row in one.memory]),
+            "What gloo sends per byte of the array, mean of the ranks, by the kernel's count of"
+            " the TCP connections:", "",
+            markdown_table(_WIRE, [row for one in real for row in one.wires]), "",
+        ]  # fmt: skip
+    if "fake" in found:
+        lines += [
+            f"With the fake backend, {_LARGE.depth} blocks of width {_LARGE.d}, at 16384 ranks and"
+            f" with tensor parallelism of width {_SMALL.d}; bytes of a step:", "",
+            _table(_TRAFFIC, found["fake"].traffic),
+            "What a rank keeps:", "", _table(_MEMORY, found["fake"].memory),
+        ]  # fmt: skip
+    lines.append(f"{machine()}; {sum(one.seconds for one in found.values()):.0f} s.")
+    return "\n".join(lines)
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run, print, and write the tables if asked."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.distributed_check")
-    parser.add_argument("--ranks", type=int, nargs="*", default=[2, 4], help="of gloo")
-    parser.add_argument("--only", help="programs whose title has this")
+    parser.add_argument("parts", nargs="*", default=PARTS, metavar="PART",
+                        help="2 or 4 ranks of gloo, or fake; all of them by default")  # fmt: skip
+    parser.add_argument("--only", default="", help="programs whose title has this")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER",
+                        help="where parts are put, and taken from if they are there")  # fmt: skip
     parser.add_argument("--write", action="store_true", help="put the tables into docs/")
     args = parser.parse_args(arguments)
-    start = time.monotonic()
-    traffic: list[Line] = []
-    memory: list[Line] = []
-    wires: list[list[str]] = []
-    good = True
-
-    def chosen(wanted: Sequence[Check]) -> list[Check]:
-        return [check for check in wanted if (args.only or "") in check.title]
-
-    for ranks in args.ranks:
-        wanted = chosen([*checks(ranks), *(squares() if ranks == _SQUARE else ())])
-        one, other, sent = compare(wanted, ranks, wire=not args.only)
-        traffic += one
-        memory += other
-        if sent:
-            rows, met = wire_rows(sent)
-            wires += rows
-            good &= met
-    fake_traffic, fake_memory, _none = compare(chosen(fakes()), 1, backend="fake")
-    lines = [*traffic, *memory, *fake_traffic, *fake_memory]
-    text = "\n".join([
-        "On ranks of gloo, bytes of a step:", "", _table(_TRAFFIC, traffic),
-        "What a rank keeps:", "", _table(_MEMORY, memory),
-        "What gloo sends per byte of the array, mean of the ranks, by the kernel's count of the"
-        " TCP connections:", "", markdown_table(_WIRE, wires), "",
-        f"With the fake backend, {_LARGE.depth} blocks of width {_LARGE.d}, bytes of a step:", "",
-        _table(_TRAFFIC, fake_traffic), "What a rank keeps:", "", _table(_MEMORY, fake_memory),
-        f"{machine()}; {time.monotonic() - start:.0f} s.",
-    ])  # fmt: skip
+    if unknown := set(args.parts) - set(PARTS):
+        parser.error(f"no such part: {', '.join(sorted(unknown))}")
+    if args.only and (args.keep or args.write):
+        parser.error("--only is for looking at one program: nothing of it is kept or written")
+    found = {
+        part: kept(part, args.keep) if args.keep else find(part, args.only) for part in args.parts
+    }
+    text = tables(found)
     print(text)
     if args.write:
         write_between("distributed", text, PAGE)
-    return int(not good or not all(line.met for line in lines))
+    return int(not all(one.good for one in found.values()))
 
 
-def _table(header: Sequence[str], lines: Sequence[Line]) -> str:
-    met = sum(line.met for line in lines)
-    kind = "within 1 %" if any(line.allowed for line in lines) else "equal"
-    cells = [line.cells() for line in lines]
-    return f"{markdown_table(header, cells)}\n\n{met} of {len(lines)} {kind}.\n"
+def _table(header: Sequence[str], cells: Sequence[Sequence[str]]) -> str:
+    met = sum(line[-1] in ("equal", "within") for line in cells)
+    kind = "within 1 %" if "error" in header else "equal"
+    return f"{markdown_table(header, cells)}\n\n{met} of {len(cells)} {kind}.\n"
 
 
 if __name__ == "__main__":

@@ -196,10 +196,12 @@ def wire_bytes() -> int | None:
     total = 0
     for name in os.listdir("/proc/self/fd"):
         try:
+            if not os.readlink(f"/proc/self/fd/{name}").startswith("socket:"):
+                continue
             with socket.socket(fileno=os.dup(int(name))) as one:
                 info = one.getsockopt(socket.IPPROTO_TCP, option, _INFO)
         except OSError:
-            continue  # no socket, or not of TCP
+            continue  # closed since, or not of TCP
         total += struct.unpack_from("Q", info, _ACKED_AT)[0] if len(info) >= _ACKED_AT + 8 else 0
     return total
 

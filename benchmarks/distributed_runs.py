@@ -31,12 +31,17 @@ class RankError(RuntimeError):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A program of :data:`benchmarks.distributed_rank.PROGRAMS` under a plan."""
+    """A program of :data:`benchmarks.distributed_rank.PROGRAMS` under a plan.
+
+    ``data`` says whether tensors have data on the fake backend: FSDP2 cuts those much faster into
+    many shares, and with tensor parallelism it joins meshes, which are numbers.
+    """
 
     id: str
     name: str
     plan: Plan
     sizes: Sizes = _SIZES
+    data: bool = False
 
 
 def run(

@@ -1,4 +1,4 @@
-"""Tensor and context parallelism by DTensor, alone and under FSDP2, for the distributed checks."""
+"""Tensor parallelism by DTensor, alone and under FSDP2, for the distributed checks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 from torch import Tensor, nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import DTensor, Replicate, Shard
-from torch.distributed.tensor.experimental import context_parallel
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
     PrepareModuleInput,
@@ -82,16 +81,3 @@ def fsdp_tensor(plan: Plan, sizes: Sizes) -> Counted:
     mesh = mesh_of(dp=plan.dp, tp=plan.tp)
     model = shard(divide(Model(sizes), mesh["tp"]), mesh["dp"])
     return train(model, plan, sizes, names_of(mesh), around=_divided_loss)
-
-
-def context(plan: Plan, sizes: Sizes) -> Counted:
-    """Every rank has a share of each sequence; keys and values go around."""
-    mesh = mesh_of(cp=plan.cp)
-
-    def around(given: Tensor, target: Tensor) -> AbstractContextManager[Any]:
-        found: AbstractContextManager[Any] = context_parallel(
-            mesh, buffers=[given, target], buffer_seq_dims=[1, 1]
-        )
-        return found
-
-    return train(Model(sizes), plan, sizes, names_of(mesh), around=around)

@@ -203,6 +203,7 @@ _READERS: dict[str, Callable[[Row, Mapping[str, Any]], Run | None]] = {
     "simumax-b200-time": _simumax,
     "kwai-fig9": _kwai,
 }
+_NO_NUMBERS = ("name", "saved_bytes", "whole_saved_bytes", "copied_saved_bytes", "parts")
 _LINKS = {"Kwai H800": 200e9}
 
 
@@ -225,8 +226,7 @@ def columns(chosen: Sequence[Run]) -> Columns:
     def numbers(values: Sequence[float]) -> np.ndarray:
         return np.array(values, dtype=float)
 
-    names = [f.name for f in fields(Workload) if f.name not in
-             ("name", "saved_bytes", "whole_saved_bytes", "copied_saved_bytes")]  # fmt: skip
+    names = [f.name for f in fields(Workload) if f.name not in _NO_NUMBERS]
     work = SimpleNamespace(**{n: numbers([getattr(r.work, n) for r in chosen]) for n in names})
     rate = numbers([profile.matrix["bfloat16"].value for profile in profiles])
     bandwidth = numbers([profile.bandwidth.value for profile in profiles])

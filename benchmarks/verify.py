@@ -2,42 +2,28 @@
 
 ``python -m benchmarks.verify`` prints, per architecture, mode and class: how it was derived; at
 how many of 20 random sizes the operator sequence, FLOP, bytes and launches equal a real run's and
-the peak equals the run's live set; torch's own FLOP count; gaps; orders and the papers' claims.
-It exits with 1 on any miss. ``--only NAME``, ``--sizes N``, ``--seed N``, ``--dtype T``.
+the peak equals the run's live set; torch's own FLOP count; gaps; orders and the papers' claims;
+whether the committed formulas are the derived ones; how long it took. It exits with 1 on any miss.
+``--only NAME ...``, ``--sizes N``, ``--seed N``, ``--dtype T``. ``--write`` puts each entry's row
+into README.md as soon as the entry is through, beside the rows of other entries that are there.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
-import math
 import multiprocessing
 import random
 import sys
-import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
-from benchmarks.tables import write_between
+from benchmarks.clock import Took, timed
+from benchmarks.torch_count import torch_flop
+from benchmarks.verified import Claimed, Outcome, Row, write
 from costlab.arch import registry
-
-
-@dataclass(slots=True)
-class Row:
-    """What one class came out as; ``misses`` are sentences, empty when all is equal."""
-
-    name: str
-    domain: str
-    derived: str
-    equal: int
-    peaks: int
-    sizes: int
-    torch_flop: str
-    gaps: str
-    order: str
-    core: str
-    misses: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,45 +53,70 @@ def jobs(only: Sequence[str], dtype: str, sizes: int, seed: int) -> list[Job]:
     return found
 
 
-def check_job(job: Job) -> tuple[Job, list[Row], list[str], float]:
+def _warm() -> None:
+    """Import what derives, so that no program's time has it in it."""
+    import costlab.derivation.work  # noqa: F401
+
+
+def check_job(job: Job) -> tuple[Job, Outcome]:
     """Derive one program and check all its classes and claims."""
-    start = time.monotonic()
+    took, (rows, claims, derived) = timed(partial(_checked, job))
+    return job, Outcome(rows, claims, derived_s=derived.cpu_s, took_s=took.cpu_s)
+
+
+def _checked(job: Job) -> tuple[list[Row], list[Claimed], Took]:
     try:
-        rows, claims = _check(job)
+        return _check(job)
     except Exception as error:  # one failing program must not hide the others
         miss = f"{type(error).__name__}: {error}"
-        rows, claims = [Row(job.title, "", "failed", 0, 0, 0, "", "", "", "", [miss])], []
-    return job, rows, claims, time.monotonic() - start
+        return [Row(job.title, "", "failed", 0, 0, 0, "", "", "", "", [miss])], [], Took(0, 0)
 
 
-def _check(job: Job) -> tuple[list[Row], list[str]]:
+def _check(job: Job) -> tuple[list[Row], list[Claimed], Took]:
     from costlab.derivation import work
-    from costlab.formulas.document import document
     from costlab.sources.resolve import resolve
 
     source = resolve(job.architecture)
     tracer = work.SourceTracer(source, job.mode, job.dtype, job.options)
     with work.tracing("cpu"):
-        found = work.classes_of(tracer, "cpu")
+        took, found = timed(partial(work.classes_of, tracer, "cpu"))
         derivation = work.record_of(source, found, job.mode, job.dtype, "cpu", {}, job.options)
         rows = [
             _check_class(job, source, derivation, number, item, tracer)
             for number, item in enumerate(found)
         ]
+    rows[0].misses += _check_committed(job, derivation)
+    return rows, _check_claims(job, derivation, rows[0]), took
+
+
+def _check_committed(job: Job, derivation: Any) -> list[str]:
+    """Whether the formulas that are committed are those that the code gives now."""
+    from costlab.formulas import store
+
+    committed = store.load(job.architecture, job.mode, job.dtype, "cpu", job.options)
+    if [c.cost for c in committed.classes] == [c.cost for c in derivation.classes]:
+        return []
+    return ["the committed formulas are others than those derived now"]
+
+
+def _check_claims(job: Job, derivation: Any, row: Row) -> list[Claimed]:
+    from costlab.formulas.document import document
+
     claims = []
     for entry in document(derivation, latex_too=False)["claims"]:
-        if entry["agrees"] is not None:
-            claim = entry["claim"]
-            verdict = "agrees" if entry["agrees"] else "DIFFERS"
-            claims.append(
-                f"{job.title}: {claim['scope']} {claim['quantity']} {claim['order']} "
-                f"({claim['source']}): derived {entry['derived_order']}, {verdict}"
-            )
-            if claim["differs"]:
-                claims[-1] += f", explained: {claim['differs']}"
-            if entry["agrees"] == bool(claim["differs"]):
-                rows[0].misses.append(claims[-1])
-    return rows, claims
+        if entry["agrees"] is None:
+            continue
+        claim, agrees, why = entry["claim"], entry["agrees"], entry["claim"]["differs"]
+        said = (
+            f"{job.title}: {claim['scope']} {claim['quantity']} {claim['order']} "
+            f"({claim['source']}): derived {entry['derived_order']}, "
+            + ("agrees" if agrees else "DIFFERS")
+            + (f", explained: {why}" if why else "")
+        )
+        claims.append(Claimed(said, agrees, bool(why)))
+        if agrees == bool(why):
+            row.misses.append(said)
+    return claims
 
 
 def _check_class(
@@ -124,7 +135,7 @@ def _check_class(
     )  # fmt: skip
     if derived.gaps:
         row.misses.append("gaps: " + row.gaps)
-    torch_flop: list[str] = []
+    counts: list[str] = []
     while row.sizes < job.sizes:
         sizes = derived.model.sample(rng, derived.trip, range(1, 31), far=True)
         if sizes in known or not record.holds(derivation.complete(sizes)):
@@ -140,10 +151,12 @@ def _check_class(
         if problem or peak != live_peak(run):
             at = " ".join(f"{k}={v}" for k, v in sizes.items() if not k.startswith("_"))
             row.misses.append(f"{at}: {problem or f'peak {peak} against {live_peak(run)}'}")
-        if len(torch_flop) < 3:
-            torch_flop.append(_torch_flop(job, source, record, full, sizes))
-    row.torch_flop = torch_flop[0] if len(set(torch_flop)) == 1 else "; ".join(torch_flop)
-    if any(verdict.startswith("DIFFERS") for verdict in torch_flop):
+        if len(counts) < 3:
+            given = {name: sizes[name] for name in source.symbols}
+            program = partial(source.program, job.mode, given, job.options)
+            counts.append(torch_flop(program, job.mode, job.dtype, record, full))
+    row.torch_flop = "; ".join(dict.fromkeys(counts))
+    if any(verdict.startswith("DIFFERS") for verdict in counts):
         row.misses.append(row.torch_flop)
     return row
 
@@ -184,105 +197,53 @@ def _orders(derivation: Any, record: Any) -> tuple[str, str]:
     return f"{order(expr, record.domain)} ({each})", in_core
 
 
-def _torch_flop(
-    job: Job, source: Any, record: Any, full: Mapping[str, int], sizes: Mapping[str, int]
-) -> str:
-    """torch's FlopCounterMode on ``meta``, or with its own attention formulas on the CPU."""
-    import torch
-
-    from costlab.sources.program import prepare, run, upstream_gradients
-
-    formula = record.cost["flop_matmul"].expr.evaluate(full)
-    given = {name: sizes[name] for name in source.symbols}
-    fused = job.mode == "train" and _has_fused_attention(record)
-    device = "cpu" if fused else "meta"
-    try:
-        with torch.device(device):
-            program = prepare(source.program(job.mode, given, job.options), job.mode, job.dtype)
-            gradients = upstream_gradients(program) if job.mode == "train" else ()
-            with _counter(fused) as counter:
-                run(program, job.mode, gradients)
-    except (RuntimeError, NotImplementedError) as error:
-        return f"no count on {device}: {str(error).splitlines()[0][:60]}"
-    counted = counter.get_total_flops()
-    if counted == formula:
-        return "equal on meta" if device == "meta" else "equal with torch's attention formulas"
-    return f"DIFFERS: torch counts {counted}, formula {formula} at {dict(given)}"
-
-
-def _has_fused_attention(record: Any) -> bool:
-    return any(g.kind == "attention" for g in record.groups)
-
-
-def _counter(fused: bool) -> Any:
-    import torch
-    from torch.utils.flop_counter import (
-        FlopCounterMode,
-        sdpa_backward_flop_count,
-        sdpa_flop_count,
-    )
-
-    ops = torch.ops.aten
-
-    def forward(q: Any, k: Any, v: Any, *_: Any, out_shape: Any = None, **__: Any) -> int:
-        return int(sdpa_flop_count(q, k, v))  # type: ignore[no-untyped-call]
-
-    def backward(
-        grad: Any, q: Any, k: Any, v: Any, *_: Any, out_shape: Any = None, **__: Any
-    ) -> int:
-        return int(sdpa_backward_flop_count(grad, q, k, v))  # type: ignore[no-untyped-call]
-
-    def convolution(
-        grad: Any, x: Any, weight: Any, *args: Any, out_shape: Any = None, **_: Any
-    ) -> int:
-        """Each of the gradients of input and weight is as much work as the convolution."""
-        gradients = sum(args[-1][:2])
-        return int(gradients * 2 * math.prod(grad) * math.prod(weight[1:]))
-
-    if not fused:
-        # torch multiplies the gradient of the weight by the number of groups.
-        return FlopCounterMode(
-            display=False, custom_mapping={ops.convolution_backward: convolution}
-        )
-    return FlopCounterMode(
-        display=False,
-        custom_mapping={
-            ops._scaled_dot_product_flash_attention_for_cpu: forward,
-            ops._scaled_dot_product_flash_attention_for_cpu_backward: backward,
-        },
-    )
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", nargs="*", default=[])
-    parser.add_argument("--sizes", type=int, default=20)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.verify", description=__doc__)
+    parser.add_argument("--only", nargs="+", choices=registry.names(), default=[], metavar="NAME")
+    parser.add_argument("--sizes", type=int, default=20, help="a class; default: 20")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**6))
-    parser.add_argument("--dtype", default="float32")
-    parser.add_argument("--processes", type=int, default=2)
+    parser.add_argument("--dtype", default="float32", help="default: float32")
+    parser.add_argument("--processes", type=int, default=2, help="default: 2")
+    parser.add_argument("--write", action="store_true", help="the rows of README.md too")
     args = parser.parse_args(arguments)
+    if args.write and args.dtype != "float32":
+        parser.error("--write is for float32, which README.md shows")
     print(f"seed {args.seed}", flush=True)
     todo = jobs(args.only, args.dtype, args.sizes, args.seed)
-    rows: list[Row] = []
-    claims: list[str] = []
-    with multiprocessing.get_context("spawn").Pool(args.processes) as pool:
-        for job, found, stated, seconds in pool.imap(check_job, todo):
-            rows += found
-            claims += stated
-            for row in found:
-                _print(row)
-            print(f"  {job.title}: {seconds:.1f} s", flush=True)
-    print("\n".join(["", "claims", *claims]))
+    outcomes: list[Outcome] = []
+    with multiprocessing.get_context("spawn").Pool(args.processes, _warm) as pool:
+        ordered = pool.imap(check_job, todo)
+        for name, group in itertools.groupby(ordered, key=lambda found: found[0].architecture):
+            entry = []
+            for job, outcome in group:
+                entry.append(outcome)
+                for row in outcome.rows:
+                    _print(row)
+                for claim in outcome.claims:
+                    print(f"    {claim.said}")
+                print(
+                    f"  {job.title}: {outcome.took_s:.1f} s, {outcome.derived_s:.1f} s to derive",
+                    flush=True,
+                )
+            outcomes += entry
+            if args.write:
+                write(name, entry)
+    return int(_sum_up(outcomes))
+
+
+def _sum_up(outcomes: Sequence[Outcome]) -> bool:
+    """Print what all came to; whether anything is missed."""
+    rows = [row for outcome in outcomes for row in outcome.rows]
     misses = sum(bool(row.misses) for row in rows)
     sizes = sum(row.sizes for row in rows)
     equal, peaks = sum(r.equal for r in rows), sum(r.peaks for r in rows)
+    derived, took = sum(o.derived_s for o in outcomes), sum(o.took_s for o in outcomes)
     print(
-        f"\n{len(rows)} classes of {len(todo)} programs; sequence and counts equal at "
-        f"{equal} of {sizes} sizes, peak at {peaks} of {sizes}; {misses} classes with a miss"
+        f"\n{len(rows)} classes of {len(outcomes)} programs; sequence and counts equal at "
+        f"{equal} of {sizes} sizes, peak at {peaks} of {sizes}; {misses} classes with a miss; "
+        f"{took:.0f} s of processor time, {derived:.0f} s of it to derive"
     )
-    if not args.only and args.dtype == "float32":
-        write_between("verify", _summary(rows, claims))
-    return 1 if misses else 0
+    return bool(misses)
 
 
 def _print(row: Row) -> None:
@@ -293,30 +254,6 @@ def _print(row: Row) -> None:
     )
     for miss in row.misses:
         print(f"    MISS {miss}")
-
-
-def _summary(rows: Sequence[Row], claims: Sequence[str]) -> str:
-    """The README's table: one line per program, its classes together."""
-    lines = [
-        "| program | classes | runs equal | peak equal | torch's FLOP count | core order |",
-        "|---|---|---|---|---|---|",
-    ]
-    for name, group in itertools.groupby(rows, key=lambda r: r.name):
-        items = list(group)
-        verdicts = sorted({r.torch_flop.split(":")[0] for r in items})
-        lines.append(
-            f"| {name} | {len(items)} | {sum(r.equal for r in items)}/{sum(r.sizes for r in items)}"
-            f" | {sum(r.peaks for r in items)}/{sum(r.sizes for r in items)} | "
-            f"{', '.join(verdicts)} | `{items[0].core or items[0].order.split(' (')[0]}` |"
-        )
-    agreeing = sum(c.endswith("agrees") for c in claims)
-    explained = sum(", explained: " in c for c in claims)
-    lines += [
-        "",
-        f"{agreeing} of {len(claims)} claims of the papers agree with the derived order"
-        + (f", {explained} differ for a reason that the entry gives." if explained else "."),
-    ]
-    return "\n".join(lines)
 
 
 if __name__ == "__main__":

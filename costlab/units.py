@@ -200,6 +200,8 @@ def _parse(text: str, factors: Mapping[str, Fraction]) -> Fraction:
     stripped = text.strip()
     digits = len(stripped) - len(stripped.lstrip("0123456789."))
     unit = stripped[digits:].strip()
+    if not digits:
+        raise ValueError(f"{text!r} is no positive number")
     lookup = {name.lower(): factor for name, factor in factors.items()}
     if unit.lower() not in lookup:
         known = ", ".join(name for name in factors if name)

@@ -44,7 +44,9 @@ def add_parser(subparsers: Subparsers) -> None:
         "--tokens", default="300B", metavar="COUNT", help=_("tokens of training (default: 300B)")
     )
     parser.add_argument("--batch", metavar="COUNT", help=_("sequences a step (default: 4M tokens)"))
-    parser.add_argument("--length", default="2048", metavar="N", help=_("tokens of a sequence"))
+    parser.add_argument(
+        "--length", metavar="N", help=_("tokens of a sequence (default: 2048, or all it can)")
+    )
     parser.add_argument("--per-node", metavar="COUNT", help=_("devices of a node"))
     parser.add_argument("--link", metavar="RATE", help=_("between devices of a node: 300GB/s"))
     parser.add_argument("--network", metavar="RATE", help=_("of a device to others: 200Gb/s"))
@@ -53,6 +55,11 @@ def add_parser(subparsers: Subparsers) -> None:
         "--software",
         metavar="NAME",
         help=_("whose measured constants: megatron, megatron-flash, megatron-b200, fsdp"),
+    )
+    parser.add_argument(
+        "--write-config",
+        metavar="DIR",
+        help=_("put the best plan's settings for Megatron-LM and DeepSpeed there"),
     )
     parser.add_argument("--job", choices=JOBS, default="train", help=_("what is to be done"))
     plan_serving.add_arguments(parser)
@@ -75,6 +82,12 @@ def run(args: argparse.Namespace) -> int:
         )
     if args.job == "train":
         return plan_training.show(args, models, machines)
+    if args.write_config:
+        raise InputError(
+            _("--write-config is for training"),
+            given=f"--job {args.job}",
+            advice=_("leave one of them out"),
+        )
     if len(models) > 1 or len(machines) > 1:
         raise InputError(
             _("several models or clusters are compared for training only"),
@@ -88,4 +101,9 @@ def run(args: argparse.Namespace) -> int:
 
 def _cluster(word: str, device: str | None) -> tuple[int, str]:
     count, _x, name = word.partition("x")
+    if count and not count[0].isdigit():
+        raise InputError(
+            _("cannot read --gpus"), given=word, allowed=_("COUNTxNAME, such as {example}").format(
+                example=f"8x{word}"),
+        )  # fmt: skip
     return parsed(parse_count, "--gpus", count), device or name

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from costlab.cli.common import parsed, print_json, table
+from costlab.errors import InputError
 from costlab.i18n import _
 from costlab.units import (
     format_count,
@@ -17,8 +18,9 @@ from costlab.units import (
 )
 
 if TYPE_CHECKING:
+    from costlab.planning.request import Request
+    from costlab.planning.retrieval import Retrieval, Way
     from costlab.planning.service import Service
-    from costlab.planning.serving import Request
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -30,22 +32,81 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--weights", default="bf16", metavar="FORMAT", help=_("fp8, int4-g128, ..."))
     group.add_argument("--kv", default="bf16", metavar="FORMAT", help=_("of keys and values"))
     group.add_argument("--block", default="16", metavar="N", help=_("tokens of a paged block"))
+    group.add_argument("--chunk", metavar="N", help=_("tokens of a prompt with each decode step"))
+    group.add_argument("--draft", metavar="MODEL", help=_("a smaller model that guesses tokens"))
+    group.add_argument("--guesses", default="4", metavar="N", help=_("tokens guessed at a time"))
+    group.add_argument(
+        "--acceptance", default="0.8", metavar="P", help=_("how likely a guess is kept")
+    )
+    group.add_argument(
+        "--passages", metavar="KxM", help=_("retrieved and put before the prompt: 8x512")
+    )
+    group.add_argument(
+        "--cached", action="store_true", help=_("keys and values of the passages are there already")
+    )
+    group.add_argument(
+        "--documents", metavar="N", help=_("tokens of all documents, to compare with --passages")
+    )
     group.add_argument("--tpot", metavar="TIME", help=_("longest time of a token: 100ms"))
     group.add_argument("--ttft", metavar="TIME", help=_("longest time to the first token: 1s"))
 
 
-def request_of(args: argparse.Namespace) -> Request:
-    """The request that the options describe."""
+def question_of(args: argparse.Namespace) -> Request:
+    """The request that the options describe, without passages."""
+    from costlab.planning.bundled import named as model_named
     from costlab.planning.precision import named
-    from costlab.planning.serving import Request
+    from costlab.planning.request import Request
 
+    try:
+        acceptance = float(args.acceptance)
+    except ValueError as error:
+        raise InputError(_("cannot read --acceptance"), given=args.acceptance) from error
     return Request(
         prompt=parsed(parse_count, "--prompt", args.prompt),
         output=parsed(parse_count, "--output", args.output),
         weights=named(args.weights),
         kv=named(args.kv),
         block=parsed(parse_count, "--block", args.block),
+        chunk=parsed(parse_count, "--chunk", args.chunk) if args.chunk else 0,
+        draft=model_named(args.draft) if args.draft else None,
+        guesses=parsed(parse_count, "--guesses", args.guesses),
+        acceptance=acceptance,
     )
+
+
+def retrieval_of(args: argparse.Namespace) -> Retrieval | None:
+    """The passages that the options describe.
+
+    Raises:
+        InputError: if something of retrieval is given without passages.
+    """
+    from costlab.planning.retrieval import Retrieval
+
+    if not args.passages:
+        if args.cached or args.documents:
+            raise InputError(
+                _("--cached and --documents go with --passages"),
+                given="--cached" if args.cached else f"--documents {args.documents}",
+                advice=_("say for example --passages 8x512"),
+            )
+        return None
+    count, _x, tokens = args.passages.lower().partition("x")
+    return Retrieval(
+        parsed(parse_count, "--passages", count),
+        parsed(parse_count, "--passages", tokens),
+        parsed(parse_count, "--documents", args.documents) if args.documents else 0,
+    )
+
+
+def request_of(args: argparse.Namespace) -> Request:
+    """The request that the options describe, passages included."""
+    from dataclasses import replace
+
+    question, retrieval = question_of(args), retrieval_of(args)
+    if retrieval is None:
+        return question
+    before = retrieval.passages * retrieval.tokens
+    return replace(question, prompt=before + question.prompt, cached=before if args.cached else 0)
 
 
 def show_fits(args: argparse.Namespace) -> int:
@@ -80,25 +141,54 @@ def show_fits(args: argparse.Namespace) -> int:
 def show_service(args: argparse.Namespace, model: str, device: str, gpus: int) -> int:
     """Print how devices serve a model."""
     from costlab.cli.plan_training import rates_of
+    from costlab.planning.retrieval import compare_ways
     from costlab.planning.service import serve
 
-    answer = serve(
-        model,
-        device,
-        gpus,
-        request_of(args),
-        tpot_s=args.tpot and parsed(parse_seconds, "--tpot", args.tpot),
-        ttft_s=args.ttft and parsed(parse_seconds, "--ttft", args.ttft),
-        per_node=args.per_node and parsed(parse_count, "--per-node", args.per_node),
-        link_bytes_per_s=args.link and parsed(parse_rate, "--link", args.link),
-        memory_bytes=args.memory and parsed(parse_bytes, "--memory", args.memory),
-        rates=rates_of(args, 1)[0],
+    limits: dict[str, Any] = {
+        "tpot_s": args.tpot and parsed(parse_seconds, "--tpot", args.tpot),
+        "ttft_s": args.ttft and parsed(parse_seconds, "--ttft", args.ttft),
+        "per_node": args.per_node and parsed(parse_count, "--per-node", args.per_node),
+        "link_bytes_per_s": args.link and parsed(parse_rate, "--link", args.link),
+        "memory_bytes": args.memory and parsed(parse_bytes, "--memory", args.memory),
+        "rates": rates_of(args, 1)[0],
+    }
+    answer = serve(model, device, gpus, request_of(args), **limits)
+    retrieval = retrieval_of(args)
+    ways = (
+        compare_ways(model, device, gpus, question_of(args), retrieval, **limits)
+        if retrieval
+        else []
     )
     if args.json:
-        print_json(answer.to_json())
+        data = answer.to_json()
+        print_json(data | {"retrieval": [way.to_json() for way in ways]} if ways else data)
     else:
-        print(_text(answer))
+        print("\n".join([_text(answer), *([_ways(ways, answer)] if ways else [])]))
     return 0
+
+
+def _ways(ways: list[Way], answer: Service) -> str:
+    """Ways to bring documents to a question, each at its best concurrency."""
+    rows, reasons = [], []
+    for way in ways:
+        data = way.to_json()
+        best = data["best"]
+        if best is None:
+            rows.append((way.name, format_count(way.request.prompt), "", "", "", "", ""))
+            reasons.append(f"{way.name}: {way.reason}")
+            continue
+        cost = best["cost_per_million_tokens"]
+        rows.append(
+            (way.name, format_count(way.request.prompt), str(best["concurrency"]),
+             format_value(best["ttft_s"], "s"), format_value(best["tpot_s"], "s"),
+             format_count(round(best["tokens_per_s"])), "" if cost is None else f"{cost:.2f}")
+        )  # fmt: skip
+    currency = answer.cluster.rates.currency
+    heads = (_("before the question"), _("prompt"), _("concurrency"), "TTFT", "TPOT",
+             _("tokens/s"), _("{c} per 1M tokens").format(c=currency))  # fmt: skip
+    shown = len(heads) - (answer.cluster.rates.price_per_hour is None)
+    found = table(heads[:shown], [row[:shown] for row in rows], right="lrrrrrr"[:shown])
+    return "\n".join(["", found, *reasons])
 
 
 def _length(tokens: int | None) -> str:
@@ -130,6 +220,7 @@ def _text(answer: Service) -> str:
             ("* " if row["concurrency"] == answer.chosen else "") + str(row["concurrency"]),
             format_value(row["ttft_s"], "s"),
             format_value(row["tpot_s"], "s"),
+            format_value(row["stall_s"], "s"),
             format_count(round(row["tokens_per_s"])),
             format_value(int(row["state_bytes"]), "B"),
             row["decode_limiter"],
@@ -138,10 +229,11 @@ def _text(answer: Service) -> str:
         )
         for row in data["rows"]
     ]  # fmt: skip
-    heads = (_("concurrency"), "TTFT", "TPOT", _("tokens/s"), _("state of a device"),
+    heads = (_("concurrency"), "TTFT", "TPOT", _("stall"), _("tokens/s"),
+             _("state of a device"),
              _("decode limited by"), _("{c} per 1M tokens").format(c=data["currency"]))  # fmt: skip
     shown = len(heads) - (data["rows"][0]["cost_per_million_tokens"] is None)
-    lines.append(table(heads[:shown], [row[:shown] for row in rows], right="rrrrrlr"[:shown]))
+    lines.append(table(heads[:shown], [row[:shown] for row in rows], right="rrrrrrlr"[:shown]))
     lines.append(_("* the most tokens per second within the limits"))
     lines += [f"{name}: {meaning}" for name, meaning in data["terms"].items()]
     lines += [_("assumed: {what}").format(what=what) for what in data["assumptions"]]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from costlab.planning.api import Training
     from costlab.planning.cluster import Rates
     from costlab.planning.front import Choice
+    from costlab.planning.starting import Written
 
 
 def rates_of(args: argparse.Namespace, clusters: int) -> list[Rates]:
@@ -51,7 +52,7 @@ def show(args: argparse.Namespace, models: list[str], machines: list[tuple[int, 
 
     job: dict[str, Any] = {
         "tokens": parsed(parse_count, "--tokens", args.tokens),
-        "length": parsed(parse_count, "--length", args.length),
+        "length": args.length and parsed(parse_count, "--length", args.length),
         "batch": args.batch and parsed(parse_count, "--batch", args.batch),
         "per_node": args.per_node and parsed(parse_count, "--per-node", args.per_node),
         "link_bytes_per_s": args.link and parsed(parse_rate, "--link", args.link),
@@ -63,11 +64,18 @@ def show(args: argparse.Namespace, models: list[str], machines: list[tuple[int, 
     if len(models) == len(machines) == 1:
         gpus, device = machines[0]
         answer = plan(models[0], device, gpus, rates=rates[0], **job)
+        files = _configurations(answer, args.write_config) if args.write_config else None
         if args.json:
-            print_json(answer.to_json())
+            data = answer.to_json()
+            print_json(data if files is None else data | {"files": [f.to_json() for f in files]})
         else:
-            print(_text(answer))
+            print("\n".join([_text(answer), *(file.text() for file in files or ())]))
         return 0
+    if args.write_config:
+        raise InputError(
+            _("--write-config is for one model on one cluster"),
+            given=" ".join((*models, args.gpus)),
+        )
     asked = [(device, gpus, rate) for (gpus, device), rate in zip(machines, rates, strict=True)]
     choices = {model: clusters(model, asked, **job) for model in models}
     best = {model: front(found) for model, found in choices.items()}
@@ -76,6 +84,12 @@ def show(args: argparse.Namespace, models: list[str], machines: list[tuple[int, 
     else:
         print(_compared(choices, best))
     return 0
+
+
+def _configurations(answer: Training, folder: str) -> list[Written]:
+    from costlab.planning.starting import write
+
+    return write(folder, answer.model, answer.best, answer.found.work.length, answer.tokens)
 
 
 def _compared_json(

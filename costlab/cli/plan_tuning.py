@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from costlab.cli.common import parsed, print_json, table
 from costlab.i18n import _
-from costlab.units import format_count, format_value, parse_bytes, parse_count
+from costlab.units import format_count, format_value, parse_bytes, parse_count, parse_rate
 
 if TYPE_CHECKING:
     from costlab.planning.tuning import Tuning
@@ -22,16 +22,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     group.add_argument("--answer", default="512", metavar="N", help=_("tokens RLHF generates"))
     group.add_argument("--other", metavar="MODEL", help=_("teacher; reward model and critic"))
     group.add_argument("--zero", type=int, default=3, choices=(0, 1, 2, 3), help=_("ZeRO stage"))
+    group.add_argument(
+        "--offload", action="store_true", help=_("gradients and optimizer in the host's memory")
+    )
+    group.add_argument("--host-link", metavar="RATE", help=_("of a device to its host: 31.5GB/s"))
     group.add_argument("--recompute", action="store_true", help=_("compute layers again"))
 
 
 def show_tuning(args: argparse.Namespace, model: str, device: str, gpus: int) -> int:
     """Print what a tuning job needs."""
     from costlab.planning.bundled import named
+    from costlab.planning.model import usual_length
     from costlab.planning.tuning import Asked, tune
 
+    config = named(model)
     asked = Asked(
-        length=parsed(parse_count, "--length", args.length),
+        length=parsed(parse_count, "--length", args.length)
+        if args.length
+        else usual_length(config),
         micro=parsed(parse_count, "--micro", args.micro),
         rank=parsed(parse_count, "--rank", args.rank) if args.rank else 0,
         targets=tuple(args.targets.split(",")),
@@ -39,10 +47,16 @@ def show_tuning(args: argparse.Namespace, model: str, device: str, gpus: int) ->
         zero=args.zero,
         output=parsed(parse_count, "--answer", args.answer),
         recompute=args.recompute,
+        offload=args.offload,
+        **(
+            {"host_bytes_per_s": parsed(parse_rate, "--host-link", args.host_link)}
+            if args.host_link
+            else {}
+        ),
     )
     answer = tune(
         args.job,
-        model,
+        config,
         device,
         gpus,
         asked,
@@ -68,6 +82,8 @@ def _text(answer: Tuning) -> str:
             size=format_value(int(answer.capacity), "B"), binds=answer.binds,
         ),
         "  " + ", ".join(f"{k} {format_value(int(v), 'B')}" for k, v in answer.held.items()),
+        *([_("in the host's memory, per device: {size}").format(
+            size=format_value(int(answer.host), "B"))] if answer.host else []),
         "",
         table(
             (_("phase"), "FLOP", _("bytes of the moment"), _("at least")),

@@ -1,7 +1,8 @@
 """Low-rank adapters on a frozen model: which parts are trained, what backward still keeps.
 
 A frozen product needs no weight gradient: one third of its training FLOP falls away, and so does
-its saved input, unless an adapter reads the same input.
+its saved input, unless an adapter reads the same input. The kernels of 4-bit products keep it
+all the same.
 """
 
 from __future__ import annotations
@@ -32,11 +33,16 @@ class Adapted:
         rank: r, columns of A and rows of B (Hu et al. 2021, section 4.1).
         targets: last words of the names of products, such as q and v; "all" for every product of
             the layers.
+        keeps_inputs: whether frozen products keep their inputs too: bitsandbytes' autograd
+            function of 4-bit products does (``MatMul4Bit.forward`` in its
+            ``autograd/_functions.py``, at commit 29e3420c), though its backward reads only the
+            weights.
     """
 
     model: ModelConfig
     rank: int
     targets: tuple[str, ...] = ("q", "v")
+    keeps_inputs: bool = False
 
     def __post_init__(self) -> None:
         products = {_short(item) for item, _c, _s in self._products()}
@@ -79,7 +85,7 @@ class Adapted:
 
     def _keeps(self, item: Part) -> bool:
         """Whether the input of a product is saved: an adapter reads it."""
-        if item.entry != "linear":
+        if item.entry != "linear" or self.keeps_inputs:
             return item.saves
         group = next((names for names in _SHARED if _short(item) in names), {_short(item)})
         read = self.targets == ALL or bool(group & set(self.targets))

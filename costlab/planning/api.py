@@ -11,7 +11,7 @@ from costlab.i18n import _
 from costlab.planning.bundled import named
 from costlab.planning.cluster import Cluster, Rates, cluster
 from costlab.planning.jobs import Bill, bill
-from costlab.planning.model import ModelConfig
+from costlab.planning.model import ModelConfig, usual_length
 from costlab.planning.parallel import Plan
 from costlab.planning.reasons import Loss, TooLarge, loss, too_large, why
 from costlab.planning.search import Found, Space, search
@@ -134,7 +134,7 @@ def plan(
     gpus: int,
     *,
     tokens: float = 300e9,
-    length: int = 2048,
+    length: int | None = None,
     batch: int | None = None,
     per_node: int | None = None,
     network_bytes_per_s: float | None = None,
@@ -150,7 +150,7 @@ def plan(
         model: name of a bundled model, path of a Hugging Face config, or a model.
         device: name or path of a device profile.
         tokens: how many the training sees.
-        length: sequence length n.
+        length: sequence length n; by default 2048, or as many as the model has positions.
         batch: sequences a step; by default those of about 4 million tokens.
         memory_bytes: what a device may use; all of it by default.
         program: whose measured constants (:func:`costlab.planning.software.software`); by default
@@ -161,6 +161,7 @@ def plan(
         InputError: if a name is unknown, or no plan is valid or fits; says what binds.
     """
     config = named(model) if isinstance(model, str) else model
+    length = usual_length(config) if length is None else length
     if config.positions == "learned" and length > config.context:
         raise SizeError(
             _("the model has no positions for sequences of this length"),
@@ -176,7 +177,9 @@ def plan(
     space = Space(batch or _usual_batch(gpus, length), context=soft.stored_scores == 0)
     if work.sequential_steps:  # sequences that are read together share the weights of each step
         space = replace(space, micro=space.batch)
-    found = search(work, machines, soft, space, limit=memory_bytes)
+    found = search(
+        work, machines, soft, space, limit=memory_bytes, at=lambda n: workload(config, n)
+    )
     shown = tuple(found.order[:show])
     return Training(config, tokens, found, soft, shown, memory_bytes or machines.capacity_bytes)
 

@@ -2,7 +2,7 @@
 
 The fullest rank is the first pipeline stage: it keeps activations of p passes (1F1B), of
 ``p (1 + (p - 1) / (p v))`` with v interleaved stages (Korthikanti et al. 2022, section 4.2.3), of
-all passes under GPipe.
+all passes under GPipe. What ZeRO-3 divides is padded as FSDP2 pads it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from costlab.planning.padding import padding
 from costlab.planning.parallel import Column, Plans
 from costlab.planning.precision import Precision, precision
 from costlab.planning.step_time import rank_parameters
@@ -59,13 +60,14 @@ def budget(
     kinds = formats or precision("mixed")
     weight = float(kinds.weights.bits_per_element) / 8
     dense, expert = rank_parameters(work, p)
-    held = dense + expert
+    padded, padded_experts = padding(work, p)
+    held = dense * padded + expert * padded_experts
     replicas = p.dp * p.cp
 
     def shared(stage: int) -> Column:
         over = np.where(p.zero >= stage, replicas, 1.0)
         over_experts = np.where(p.zero >= stage, replicas / p.ep, 1.0)
-        return dense / over + expert / over_experts
+        return dense * padded / over + expert * padded_experts / over_experts
 
     level = p.recompute.astype(int)
     saved = np.array(work.saved_bytes)[level]

@@ -150,3 +150,11 @@ class ModelConfig:
                 yield item, layer.count, layer.stream
         for item in self.after:
             yield item, 1, "source" if source and item.name.startswith("source") else "target"
+
+
+_LENGTH = 2048
+
+
+def usual_length(model: ModelConfig) -> int:
+    """2048 tokens, or as many as a model with learned positions has."""
+    return min(_LENGTH, model.context) if model.positions == "learned" else _LENGTH

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import product
 
@@ -17,6 +17,8 @@ from costlab.planning.software import Software
 from costlab.planning.step_time import StepTime, step_time
 from costlab.planning.workload import Workload
 from costlab.units import format_value
+
+_TRIES = 24  # numbers of devices, each at most an eighth above the one before
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +152,19 @@ class Found:
 
 
 def search(
-    work: Workload, cluster: Cluster, soft: Software, space: Space, *, limit: float | None = None
+    work: Workload,
+    cluster: Cluster,
+    soft: Software,
+    space: Space,
+    *,
+    limit: float | None = None,
+    at: Callable[[int], Workload] | None = None,
 ) -> Found:
     """Price all plans of the space and rank those that fit.
 
     Args:
         limit: bytes of memory a device may use; all of it by default.
+        at: the work at another length, to find one that fits.
 
     Raises:
         InputError: if none fits; says what binds and the smallest change that helps.
@@ -171,29 +180,74 @@ def search(
             given=_("{work} on {n} devices of {size}").format(
                 work=work.name, n=cluster.devices, size=format_value(int(capacity), "B")
             ),
-            advice=_what_helps(memory, capacity, cluster, plans),
+            advice=_what_helps(
+                memory, capacity, plans, _Tried(work, cluster, soft, space, capacity), at
+            ),
         )
     ranked = np.argsort(np.where(fits, time.total, np.inf), kind="stable")
     order = [int(i) for i in ranked[: int(fits.sum())]]
     return Found(work, cluster, plans, time, memory, order)
 
 
-def _what_helps(memory: Budget, capacity: float, cluster: Cluster, plans: Plans) -> str:
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """A search that found nothing, to be tried with something changed."""
+
+    work: Workload
+    cluster: Cluster
+    soft: Software
+    space: Space
+    capacity: float
+
+    def fits(self) -> bool:
+        """Whether a plan fits."""
+        rows = list(_rows(self.work, self.cluster, self.space))
+        if not rows:
+            return False
+        plans = Plans.of([Plan(*row) for row in rows])
+        memory = budget(self.work, plans, stored_scores=self.soft.stored_scores > 0)
+        return bool((memory.total <= self.capacity).any())
+
+    def devices(self, least: float) -> int | None:
+        """Devices that do: whole nodes from ``least`` on, the batch a multiple of them."""
+        node = self.cluster.per_node
+        count = max(self.cluster.devices + 1, int(least))
+        for _try in range(_TRIES):
+            count = count if count < node else -(-count // node) * node
+            batch = -(-self.space.batch // count) * count
+            more = replace(self, cluster=replace(self.cluster, devices=count),
+                           space=replace(self.space, batch=batch))  # fmt: skip
+            if more.fits():
+                return count
+            count += max(1, count // 8)
+        return None
+
+
+def _what_helps(
+    memory: Budget,
+    capacity: float,
+    plans: Plans,
+    tried: _Tried,
+    at: Callable[[int], Workload] | None,
+) -> str:
     least = int(np.argmin(memory.total))
     kinds = memory.kinds(least)
     binds = max(kinds, key=lambda name: kinds[name])
     need = float(memory.total[least])
     state = kinds["weights"] + kinds["gradients"] + kinds["optimizer"]
-    rest = capacity - (need - state)
-    more = (
-        _("about {n} devices would hold the state").format(
-            n=int(np.ceil(cluster.devices * state / rest))
-        )
-        if rest > 0
-        else _("a shorter sequence is needed")
-    )
+    changes = []
+    count = tried.devices(tried.cluster.devices * state / capacity)
+    if count is not None:
+        changes.append(_("{n} such devices would do").format(n=count))
+    length = tried.work.length // 2
+    while at is not None and state < capacity and length:
+        if replace(tried, work=at(length)).fits():
+            changes.append(_("or --length {n}").format(n=length))
+            break
+        length //= 2
     return _("the smallest plan ({plan}) needs {need}, {over} too much, most of it {binds}; "
-             "{more}").format(
-        plan=plans[least].text(), need=format_value(int(need), "B"), binds=binds, more=more,
+             "{changes}").format(
+        plan=plans[least].text(), need=format_value(int(need), "B"), binds=binds,
+        changes=", ".join(changes) or _("no single change found: take a smaller model"),
         over=format_value(int(need - capacity), "B"),
     )  # fmt: skip

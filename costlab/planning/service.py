@@ -11,7 +11,8 @@ from costlab.planning.bundled import named, names
 from costlab.planning.cluster import Cluster, Rates, cluster
 from costlab.planning.model import ModelConfig
 from costlab.planning.precision import FORMATS
-from costlab.planning.serving import TERMS, Request, Server, best, concurrencies, servers
+from costlab.planning.request import TERMS, Request
+from costlab.planning.serving import Server, best, concurrencies, servers
 from costlab.planning.totals import model_parameters
 
 SCHEMA = "costlab.plan/1"
@@ -41,6 +42,7 @@ class Service:
             _("{share:.0%} of the memory, of which 1.5 GiB for context and one pass").format(
                 share=request.share),
         ]  # fmt: skip
+        found += _passes(request)
         if context and request.context > context:
             found.append(
                 _("the model was made for {n} tokens, a request has {m}").format(
@@ -73,6 +75,14 @@ class Service:
             "replicas": self.replicas,
             "prompt": request.prompt,
             "output": request.output,
+            "cached": request.cached,
+            "chunk": request.chunk or None,
+            "draft": request.draft
+            and {
+                "model": request.draft.name,
+                "guesses": request.guesses,
+                "acceptance": request.acceptance,
+            },
             "weights": request.weights.name,
             "kv": request.kv.name,
             "capacity_bytes": server.memory,
@@ -89,6 +99,22 @@ class Service:
             "terms": dict(TERMS),
             "assumptions": list(self.assumptions()),
         }
+
+
+def _passes(request: Request) -> list[str]:
+    """What is assumed of drafts, chunks and cached tokens."""
+    found = []
+    if request.draft is not None:
+        text = _("{draft} guesses {n} tokens at a time, each kept with probability {p:.0%}")
+        found.append(text.format(draft=request.draft.name, n=request.guesses, p=request.acceptance))
+    if request.chunk:
+        text = _("a step takes up to {n} tokens of one prompt along with the others' tokens")
+        found.append(text.format(n=request.chunk))
+    if request.cached:
+        text = _("keys and values of the first {n} tokens are in the device's memory; each "
+                 "request has its own")  # fmt: skip
+        found.append(text.format(n=request.cached))
+    return found
 
 
 def serve(

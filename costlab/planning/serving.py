@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from costlab.errors import InputError, SizeError
+from costlab.errors import InputError
 from costlab.formulas.evaluate import evaluate
 from costlab.i18n import _
 from costlab.planning.cluster import Cluster
@@ -23,7 +23,9 @@ from costlab.planning.communication import Links, group
 from costlab.planning.formulas import expression
 from costlab.planning.memory import divided
 from costlab.planning.model import ModelConfig, Part
+from costlab.planning.passes import chunked, guessed, plain
 from costlab.planning.precision import FORMATS, Format
+from costlab.planning.request import Pass, Request, Timed
 from costlab.planning.totals import parameters, state_bytes, value
 from costlab.planning.workload import workload
 from costlab.units import format_value
@@ -34,49 +36,6 @@ _DECODED = {"attention_core": "attention_core", "cross_attention_core": "attenti
             "latent_core": "latent_core", "lstm": "lstm", "state_space": "state_space",
             "short_convolution": "short_convolution"}  # fmt: skip
 _CORES = ("attention_core", "cross_attention_core", "latent_core")
-
-TERMS = {
-    "TTFT": _("seconds from the start of a prompt's prefill to its first token; no queue"),
-    "TPOT": _("seconds from one output token of a sequence to its next, at that concurrency"),
-    "throughput": _("output tokens per second of all sequences, prefill of new ones included"),
-    "concurrency": _("sequences that are decoded at the same time"),
-    "context": _("tokens of one sequence, prompt and output together"),
-}
-"""What the words of an answer mean."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What is asked of a server, and how numbers are stored.
-
-    Attributes:
-        prompt, output: tokens of a request.
-        weights: format of the layers' matrices; embeddings, head and norms stay in 16 bits.
-        kv: format of keys, values and states.
-        block: tokens of a paged block; what a sequence holds is rounded up to whole ones.
-        share: of the memory that the server may use (vLLM's default).
-    """
-
-    prompt: int = 1024
-    output: int = 256
-    weights: Format = _WIDE
-    kv: Format = _WIDE
-    block: int = 16
-    share: float = 0.9
-
-    def __post_init__(self) -> None:
-        if min(self.prompt, self.output, self.block) < 1 or not 0 < self.share <= 1:
-            raise SizeError(
-                _("no such request"),
-                given=f"prompt={self.prompt}, output={self.output}, block={self.block}, "
-                f"share={self.share}",
-                allowed=_("at least one token each, and a share of the memory up to 1"),
-            )
-
-    @property
-    def context(self) -> int:
-        """Tokens of a finished request."""
-        return self.prompt + self.output
 
 
 def rank_model(model: ModelConfig, tp: int) -> ModelConfig:
@@ -101,6 +60,7 @@ class Server:
     tp: int
     request: Request
     memory: float
+    draft: Server | None = None
 
     @property
     def weight_bytes(self) -> Fraction:
@@ -119,14 +79,16 @@ class Server:
     @property
     def free_bytes(self) -> float:
         """Bytes of one device that are left for sequences."""
-        return self.memory * self.request.share - float(self.weight_bytes) - _RESERVE
+        guessing = float(self.draft.weight_bytes) if self.draft else 0.0
+        return self.memory * self.request.share - float(self.weight_bytes) - guessing - _RESERVE
 
     def sequence_bytes(self, context: int) -> float:
         """Bytes that a sequence of ``context`` tokens holds on one device, in whole blocks."""
         block = self.request.block
         tokens = ceil(context / block) * block
-        return float(state_bytes(self.rank, 1, tokens, m=self.request.prompt,
-                                 kept_in=self.request.kv))  # fmt: skip
+        own = float(state_bytes(self.rank, 1, tokens, m=self.request.prompt,
+                                kept_in=self.request.kv))  # fmt: skip
+        return own + (self.draft.sequence_bytes(context) if self.draft else 0.0)
 
     @property
     def blocks(self) -> int | None:
@@ -158,28 +120,46 @@ class Server:
 
     def prefill(self) -> dict[str, float]:
         """Seconds by cause of one prompt; only its last position gets logits."""
-        n = self.request.prompt
+        return self.seconds(self.prompt_pass(self.request.cached, self.request.prompt))
+
+    def prompt_pass(self, start: int, stop: int) -> Pass:
+        """Positions ``start`` to ``stop`` of a prompt, those before them done.
+
+        Raises:
+            InputError: if a part is asked for of a prompt that an encoder reads.
+        """
+        if start and any(layer.stream == "source" for layer in self.rank.layers):
+            raise InputError(
+                _("an encoder reads a prompt as a whole"), given=self.model.name,
+                advice=_("leave out cached tokens and chunks"),
+            )  # fmt: skip
         products = cores = 0.0
         for item, count, stream in self.rank.parts():
-            length = 1 if item.name == "head" else n
-            core = item.entry in _CORES
-            kind = "flop_useful" if core else "flop_matmul"
-            m = n if stream == "target" else 0
-            found = count * value(item, kind, "forward", 1, length, m)
-            products, cores = (products, cores + found) if core else (products + found, cores)
-        return self._seconds(products, float(self._read(n)), cores, 0.0, n)
+            length = int(stop == self.request.prompt) if item.name == "head" else stop - start
+            m = stop if stream == "target" else 0
+            if item.entry in _CORES:
+                before = value(item, "flop_useful", "forward", 1, start, start) if start else 0
+                cores += count * (value(item, "flop_useful", "forward", 1, stop, m) - before)
+            elif length:
+                products += count * value(item, "flop_matmul", "forward", 1, length, m)
+        held = state_bytes(self.rank, 1, start, kept_in=self.request.kv) if start else 0
+        return Pass(products, cores, float(held), stop - start)
 
     def decode(self, sequences: int) -> dict[str, float]:
         """Seconds by cause of one token of each of ``sequences`` half-finished requests."""
+        return self.seconds(self.decode_pass(sequences))
+
+    def decode_pass(self, sequences: int, positions: int = 1) -> Pass:
+        """``positions`` tokens at once of each of ``sequences`` half-finished requests."""
         context = self.request.prompt + self.request.output // 2
         products = cores = 0.0
         for item, count in self._decoded():
-            found = count * self._token_flop(item, sequences, context)
+            found = count * self._token_flop(item, sequences, context) * positions
             core = item.entry in _CORES
             products, cores = (products, cores + found) if core else (products + found, cores)
         state = sequences * float(state_bytes(
             self.rank, 1, context, m=self.request.prompt, kept_in=self.request.kv))  # fmt: skip
-        return self._seconds(products, float(self._read(sequences)), cores, state, sequences)
+        return Pass(products, cores, state, sequences * positions)
 
     def _decoded(self) -> Iterator[tuple[Part, int]]:
         """Parts that a decoded token passes: not the encoder, nor the source's keys and values."""
@@ -208,40 +188,44 @@ class Server:
             total += kept.bytes(number) * Fraction(1 - missed)
         return total
 
-    def _seconds(
-        self, products: float, weights: float, cores: float, state: float, tokens: int
-    ) -> dict[str, float]:
+    def seconds(self, work: Pass) -> dict[str, float]:
+        """Seconds by cause of a pass."""
         rate, bandwidth = self.cluster.flop_per_s("bfloat16"), self.cluster.profile.bandwidth.value
-        compute, memory = products / rate, weights / bandwidth
+        compute, memory = work.products / rate, float(self._read(work.tokens)) / bandwidth
+        cores, state = work.cores / rate, work.state / bandwidth
         links = 0.0
         if self.tp > 1:
             ring = group(self.cluster, Links(), np.array(float(self.tp)), np.array(1.0))
-            one = ring.all_reduce(np.array(2.0 * tokens * self.model.width))
+            one = ring.all_reduce(np.array(2.0 * work.tokens * self.model.width))
             links = 2 * self.model.depth * float(one)
         return {
             "products": compute if compute >= memory else 0.0,
             "weights": memory if compute < memory else 0.0,
-            "attention": cores / rate if cores / rate >= state / bandwidth else 0.0,
-            "state": state / bandwidth if cores / rate < state / bandwidth else 0.0,
+            "attention": cores if cores >= state else 0.0,
+            "state": state if cores < state else 0.0,
             "links": links,
         }
 
     def row(self, sequences: int) -> dict[str, Any]:
         """TTFT, TPOT and throughput at a concurrency, of one replica."""
-        first, token = self.prefill(), self.decode(sequences)
-        ttft, tpot = sum(first.values()), sum(token.values())
-        output = self.request.output
-        seconds = sequences * ttft + (output - 1) * tpot
+        timed = self._timed(sequences)
+        first, token = timed.first, timed.token
         return {
             "concurrency": sequences,
-            "ttft_s": ttft,
-            "tpot_s": tpot,
-            "tokens_per_s": sequences * output / seconds,
+            "ttft_s": timed.ttft_s,
+            "tpot_s": timed.tpot_s,
+            "stall_s": timed.stall_s,
+            "tokens_per_s": timed.tokens_per_s,
             "state_bytes": sequences * self.sequence_bytes(self.request.context),
             "prefill_limiter": max(first, key=lambda name: first[name]),
             "decode_limiter": max(token, key=lambda name: token[name]),
             "fits": sequences <= self.most_sequences,
         }
+
+    def _timed(self, sequences: int) -> Timed:
+        if self.request.chunk:
+            return chunked(self, sequences)
+        return guessed(self, sequences) if self.draft else plain(self, sequences)
 
 
 def servers(
@@ -255,7 +239,15 @@ def servers(
     divisor = workload(model, 2).divisor
     capacity = memory or cluster.capacity_bytes
     found = [
-        Server(model, rank_model(model, tp), cluster, tp, request, capacity)
+        Server(
+            model,
+            rank_model(model, tp),
+            cluster,
+            tp,
+            request,
+            capacity,
+            _draft(cluster, tp, request, capacity),
+        )
         for tp in range(1, min(cluster.devices, cluster.per_node) + 1)
         if cluster.devices % tp == 0 and divisor % tp == 0
     ]
@@ -263,6 +255,16 @@ def servers(
     if not fit:
         raise _does_not_fit(found[-1], divisor)
     return fit
+
+
+def _draft(cluster: Cluster, tp: int, request: Request, capacity: float) -> Server | None:
+    """The draft model beside a server: divided like it, or a copy on each device."""
+    model = request.draft
+    if model is None:
+        return None
+    share = tp if workload(model, 2).divisor % tp == 0 else 1
+    alone = replace(request, draft=None)
+    return Server(model, rank_model(model, share), cluster, share, alone, capacity)
 
 
 def _does_not_fit(server: Server, divisor: int) -> InputError:

@@ -12,13 +12,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from costlab.errors import InputError
 from costlab.i18n import _
 from costlab.planning.model import ModelConfig, Part
 from costlab.planning.parallel import Plan
 
-PROGRAMS = ("megatron", "deepspeed")
+FILES = {"megatron": "megatron.txt", "deepspeed": "deepspeed.json"}
+"""Per program the name of its file."""
+PROGRAMS = tuple(FILES)
 
 _POSITIONS = {"learned": "learned_absolute", "rotary": "rope", "none": "none"}
 _SHARDING = {3: "optim_grads_params", 2: "optim_grads"}
@@ -45,6 +48,51 @@ def starting(program: str, model: ModelConfig, plan: Plan, n: int, tokens: float
     raise InputError(
         _("no starting configurations for this program"), given=program, allowed=", ".join(PROGRAMS)
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What became of a program's configuration: its file, or why there is none."""
+
+    program: str
+    file: Path | None
+    notes: tuple[str, ...]
+
+    def text(self) -> str:
+        """The same in one line."""
+        where = _("not written") if self.file is None else str(self.file)
+        return f"{self.program}: {where}; {'; '.join(self.notes)}"
+
+    def to_json(self) -> dict[str, object]:
+        """The same as plain data."""
+        return {"program": self.program, "file": self.file and str(self.file),
+                "notes": list(self.notes)}  # fmt: skip
+
+
+def write(
+    folder: str | Path, model: ModelConfig, plan: Plan, n: int, tokens: float
+) -> list[Written]:
+    """Put the configuration of each program that has one for this model and plan into a folder.
+
+    Raises:
+        InputError: if the folder cannot be made or written to.
+    """
+    place, found = Path(folder).expanduser(), []
+    for program, name in FILES.items():
+        try:
+            config = starting(program, model, plan, n, tokens)
+        except InputError as error:
+            found.append(Written(program, None, (str(error),)))
+            continue
+        try:
+            place.mkdir(parents=True, exist_ok=True)
+            (place / name).write_text(config.text, encoding="utf-8")
+        except OSError as error:
+            raise InputError(
+                _("the configurations cannot be written"), given=f"{place / name}: {error.strerror}"
+            ) from error
+        found.append(Written(program, place / name, config.notes))
+    return found
 
 
 def megatron(model: ModelConfig, plan: Plan, n: int, tokens: float) -> Starting:

@@ -30,6 +30,7 @@ from costlab.units import format_value
 
 JOBS = ("finetune", "lora", "qlora", "distill", "dpo", "rlhf")
 _RESERVE = 1.5 * 2**30  # context, library and allocator
+_MOST_DEVICES = 4097
 _LOGIT = 10  # bytes of a logit: the product's two, the loss's four and its gradient's four
 _SCHEMA = "costlab.plan/1"
 
@@ -38,13 +39,15 @@ _SCHEMA = "costlab.plan/1"
 class Phase:
     """What one phase of a step needs: FLOP of all devices, bytes of one beside what stays.
 
-    ``read_bytes`` are weights that a device reads token after token while it generates.
+    ``read_bytes`` are weights that a device reads token after token while it generates;
+    ``transfer_s`` is the time of what goes to the host's memory and back.
     """
 
     name: str
     flop: float
     moment_bytes: float
     read_bytes: float = 0.0
+    transfer_s: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +58,7 @@ class Tuning:
         held: bytes of one device that stay, by kind.
         trained: parameters that learn.
         sequences: of one step and device (pairs of them for DPO).
+        host: bytes per device that lie in the host's memory.
     """
 
     job: str
@@ -68,6 +72,7 @@ class Tuning:
     capacity: float
     advice: str = ""
     assumed: tuple[str, ...] = field(default=())
+    host: float = 0.0
 
     @property
     def peak_bytes(self) -> float:
@@ -98,7 +103,8 @@ class Tuning:
     def phase_s(self, phase: Phase) -> float:
         """Least time of a phase: its arithmetic, or the weights that generation reads."""
         rate = self.cluster.flop_per_s("bfloat16") * self.cluster.devices
-        return max(phase.flop / rate, phase.read_bytes / self.cluster.profile.bandwidth.value)
+        reading = phase.read_bytes / self.cluster.profile.bandwidth.value
+        return max(phase.flop / rate, reading, phase.transfer_s)
 
     def to_json(self) -> dict[str, Any]:
         """The answer as plain data with the schema."""
@@ -113,6 +119,7 @@ class Tuning:
             "sequences": self.sequences,
             "length": self.length,
             "held_bytes": self.held,
+            "host_bytes": self.host,
             "phases": [
                 {
                     "name": p.name,
@@ -146,6 +153,9 @@ class Asked:
         recompute: whether layers are computed again in backward, all of each.
         output: tokens that RLHF generates of each sequence.
         epochs: passes of RLHF's update over what was generated.
+        offload: whether gradients and optimizer lie in the host's memory, where the update is
+            computed (Ren et al. 2021, ZeRO-Offload, section 3); not with adapters.
+        host_bytes_per_s: of a device to its host and back; PCIe 4.0 with 16 lanes by default.
     """
 
     length: int = 2048
@@ -157,6 +167,8 @@ class Asked:
     recompute: bool = False
     output: int = 512
     epochs: int = 1
+    offload: bool = False
+    host_bytes_per_s: float = 31.5e9
     formats: Precision = field(default_factory=lambda: precision("mixed"))
 
 
@@ -208,7 +220,14 @@ def _what_helps(
         return _("--micro 1 fits")
     if not asked.recompute and fits(recompute=True):
         return _("--recompute fits")
-    for count in range(machines.devices + 1, 4097):
+    if (
+        not asked.offload
+        and not asked.rank
+        and job in ("finetune", "distill")
+        and fits(offload=True)
+    ):
+        return _("--offload fits")
+    for count in range(machines.devices + 1, _MOST_DEVICES):
         if fits(devices=replace(machines, devices=count), zero=3):
             return _("{n} such devices with ZeRO-3 fit").format(n=count)
     for other in ("lora", "qlora"):
@@ -219,6 +238,9 @@ def _what_helps(
         if fits(length=length, output=min(asked.output, length)):
             return _("--length {n} fits").format(n=length)
         length //= 2
+    for count in range(machines.devices + 1, _MOST_DEVICES):
+        if fits(devices=replace(machines, devices=count), zero=3, recompute=True, micro=1):
+            return _("{n} such devices with ZeRO-3, --recompute and --micro 1 fit").format(n=count)
     return _("no single change found: take a smaller model")
 
 
@@ -231,6 +253,8 @@ class _Learner:
     model: ModelConfig
     adapted: Adapted | None
     recompute: bool
+    host: float = 0.0
+    moved: float = 0.0  # bytes of gradients that go to the host, and of weights that come back
 
     def moment(self, b: int, n: int) -> float:
         """Activations and logits of b sequences."""
@@ -261,8 +285,20 @@ def _learner(
         kinds = {"weights": states.weights, "gradients": states.gradients,
                  "optimizer": states.optimizer}  # fmt: skip
         held = {name: float(size) for name, size in kinds.items()}
-        return _Learner(held, number, model, None, asked.recompute)
-    adapted = Adapted(model, rank, asked.targets)
+        if not asked.offload:
+            return _Learner(held, number, model, None, asked.recompute)
+        mine = share_of(number, devices) if asked.zero >= 2 else number
+        moved = float(2 * asked.formats.weights.bytes(mine))  # gradients go in the weights' format
+        host = held["gradients"] + held["optimizer"]
+        return _Learner({"weights": held["weights"]}, number, model, None, asked.recompute, host,
+                        moved)  # fmt: skip
+    if asked.offload:
+        raise InputError(
+            _("adapters have too little to offload"),
+            given=_("rank {r}").format(r=rank),
+            advice=_("leave out --offload"),
+        )
+    adapted = Adapted(model, rank, asked.targets, keeps_inputs=stored is not None)
     states = model_states(adapted.trained, asked.formats, dp=devices, zero=asked.zero)
     base = _weights(model, stored or asked.formats.weights)
     held = {
@@ -308,8 +344,8 @@ def _priced(
     ]
     if job == "qlora":
         assumed.append(
-            _("measured QLoRA runs (litgpt, Llama 2 7B and 13B) need about 18 % more than this, "
-              "LoRA runs 1 % more")
+            _("4-bit products keep their inputs, as bitsandbytes' do; measured QLoRA runs (litgpt, "
+              "Llama 2 7B and 13B) need about 8 % more than this, LoRA runs 1 % more")
         )  # fmt: skip
     if job == "distill":
         held["teacher"] = judge
@@ -345,9 +381,20 @@ def _priced(
             _("PPO: policy, reference, reward model and critic; scoring is a forward pass of each; "
               "policy and critic are updated one after the other")
         )  # fmt: skip
+        policy = learner
         learner = _Learner(
             learner.states, learner.trained + critic.trained, model, None, asked.recompute
         )
     held["reserve"] = _RESERVE
+    learners = [learner] if job != "rlhf" else [policy, critic]
+    host = sum(one.host for one in learners)
+    if host:
+        moved = sum(one.moved for one in learners)
+        phases.append(Phase("offload", 0.0, 0.0, transfer_s=moved / asked.host_bytes_per_s))
+        assumed.append(
+            _("gradients go to the host and weights come back at {rate}, after the arithmetic; "
+              "the host's own update is not timed").format(
+                rate=format_value(asked.host_bytes_per_s, "B/s"))
+        )  # fmt: skip
     return Tuning(job, model, machines, held, tuple(phases), learner.trained, b, n, capacity,
-                  assumed=tuple(assumed))  # fmt: skip
+                  assumed=tuple(assumed), host=host)  # fmt: skip

@@ -56,6 +56,7 @@ class Workload:
         sequential_steps: operations of one layer that wait for each other beyond a few; n for a
             recurrent layer, which is what limits it.
         step_bytes: weights read again at each of these steps, one layer.
+        parts: all parts with how often they occur, for divisions that look at each tensor.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Workload:
     routes: float = 0.0
     sequential_steps: float = 0.0
     step_bytes: float = 0.0
+    parts: tuple[tuple[Part, int], ...] = ()
 
     @property
     def parameters(self) -> float:
@@ -175,6 +177,7 @@ def workload(model: ModelConfig, length: int, *, source: int = 0) -> Workload:
         routes=mean(lambda item, _n, _m: item.active if item.name == "experts.down" else 0),
         sequential_steps=mean(lambda item, n, _m: n if item.entry == "lstm" else 0),
         step_bytes=mean(_step_bytes),
+        parts=tuple((item, count) for item, count, _stream in model.parts()),
     )  # fmt: skip
 
 

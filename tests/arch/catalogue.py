@@ -230,6 +230,8 @@ ENTRIES = (
     Entry("sliding_window", _window, lambda d: 4 * d**2),
     Entry("stacked_gru", lambda b, n, d, L: 12 * L * b * n * d**2, lambda d, L: L * _affine(3)(d)),
     Entry("stacked_lstm", lambda b, n, d, L: 16 * L * b * n * d**2, lambda d, L: L * _affine(4)(d)),
+    Entry("t5_attention", lambda b, n, d, h, k: 8 * b * n * d * h * k + 4 * b * n**2 * h * k,
+          lambda d, h, k: 4 * d * h * k + 32 * h, square=True),
     Entry("transformer_block", _block, lambda d, f, L: L * (4 * d**2 + 2 * d * f + 4 * d)),
 )
 # fmt: on

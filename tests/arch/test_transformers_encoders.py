@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 import torch
 from torch import Tensor, nn
 from torch.utils.flop_counter import FlopCounterMode
@@ -13,8 +14,10 @@ from transformers.models.bert.configuration_bert import BertConfig
 from transformers.models.bert.modeling_bert import BertEncoder
 from transformers.models.cohere.configuration_cohere import CohereConfig
 from transformers.models.cohere.modeling_cohere import CohereModel
+from transformers.models.t5.configuration_t5 import T5Config
+from transformers.models.t5.modeling_t5 import T5Attention
 
-from costlab.arch import encoder_block, encoder_decoder, parallel_block, registry
+from costlab.arch import encoder_block, encoder_decoder, parallel_block, registry, t5_attention
 
 
 def _same_layer(theirs: nn.Module, ours: nn.Module) -> None:
@@ -129,6 +132,25 @@ def test_parallel_blocks_as_coheres() -> None:
             _same_layer(getattr(layer.mlp, f"{part}_proj"), getattr(block.feed_forward, part))
     x, y = _two(3, 7, 12)
     _same(blocks[1](blocks[0](x)), theirs(inputs_embeds=y).last_hidden_state, [[x], [y]])
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_attention_of_t5_and_its_buckets(causal: bool) -> None:
+    """Beyond 128 positions, so that every bucket is in use."""
+    ours = t5_attention.T5Attention(t5_attention.Config(d=12, h=3, k=5, causal=causal))
+    config = T5Config(d_model=12, d_kv=5, num_heads=3, dropout_rate=0.0, is_decoder=causal)
+    config._attn_implementation = "eager"
+    theirs: Any = T5Attention(config, has_relative_attention_bias=True, layer_idx=0)
+    for part in "qkvo":
+        _same_layer(getattr(theirs, part), getattr(ours, part))
+    with torch.no_grad():
+        theirs.relative_attention_bias.weight.copy_(ours.core.table)
+    hidden = torch.full((150, 150), -torch.inf).triu(1)[None, None] if causal else None
+    x, y = _two(2, 150, 12)
+    table = theirs.relative_attention_bias.weight
+    _same(ours(x), theirs(y, mask=hidden)[0], [[x, ours.core.table], [y, table]])
+    apart = torch.arange(-150, 1 if causal else 151)
+    assert len(t5_attention.buckets(apart, causal).unique()) == (32 if causal else 31)
 
 
 def test_two_stacks_of_t5_small_and_its_head() -> None:

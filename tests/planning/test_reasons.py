@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 
@@ -91,3 +92,22 @@ def test_models_and_clusters_are_compared(capsys: pytest.CaptureFixture[str]) ->
     assert "no other cluster is better" in capsys.readouterr().out
     assert main([*command, "--price", "1,2,3"]) == 2
     assert main([*command, "--job", "serve"]) == 2
+
+
+@pytest.mark.parametrize(("model", "gpus", "length"), [("gpt3-175b", 4, None),
+                                                       ("llama-3-8b", 8, 4194304)])  # fmt: skip
+def test_what_is_said_to_fit_does(model: str, gpus: int, length: int | None) -> None:
+    with pytest.raises(InputError, match="no plan fits") as caught:
+        costlab.plan(model, H100, gpus, length=length)
+    said = re.search(r"(\d+) such devices would do(?:, or --length (\d+))?", caught.value.advice)
+    assert said is not None
+    count, shorter = said.groups()
+    assert costlab.plan(model, H100, int(count), length=length).found.order
+    assert (shorter is None) == (length is None)
+    if shorter is not None:
+        assert costlab.plan(model, H100, gpus, length=int(shorter)).found.order
+
+
+def test_a_model_of_few_positions_is_planned_at_all_of_them() -> None:
+    assert costlab.plan("gpt2", H100, 8).found.work.length == 1024
+    assert costlab.plan("llama-3-8b", H100, 8).found.work.length == 2048

@@ -12,8 +12,9 @@ from costlab.hardware.catalogue import load_profile
 from costlab.planning.bundled import named
 from costlab.planning.cluster import cluster
 from costlab.planning.precision import FORMATS
+from costlab.planning.request import Request
 from costlab.planning.service import serve, what_fits
-from costlab.planning.serving import Request, Server, servers
+from costlab.planning.serving import Server, servers
 
 H100 = cluster(load_profile("H100-80G-SXM"), 8)
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from benchmarks.reference_training import megatron as korthikanti
+from costlab.cli.__main__ import main
 from costlab.errors import InputError
 from costlab.planning.huggingface import from_values
 from costlab.planning.parallel import Plan
-from costlab.planning.starting import starting
+from costlab.planning.starting import starting, write
 
 # NVIDIA/Megatron-LM at d98e8a64: arguments.py, and fields of TransformerConfig,
 # ModelParallelConfig, TrainingConfig, DistributedInitConfig and CheckpointConfig, which it reads.
@@ -113,3 +115,38 @@ def test_a_model_without_attention_is_refused() -> None:
     )  # fmt: skip
     with pytest.raises(InputError, match="attention and feed-forward"):
         starting("megatron", mamba, Plan(), 2048, 1e9)
+
+
+def test_the_command_writes_what_the_programs_can_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    place = tmp_path / "new"
+    words = ["plan", "gpt3-13b", "--gpus", "64xA100-80", "--json", "--write-config", str(place)]
+    assert main(words) == 0
+    answer = json.loads(capsys.readouterr().out)
+
+    best = answer["plans"][0]["plan"]
+    written = {file["program"]: file["file"] for file in answer["files"]}
+    assert Path(written["megatron"]) == place / "megatron.txt"
+    given = arguments((place / "megatron.txt").read_text(encoding="utf-8"))
+    assert given["tensor-model-parallel-size"] == str(best["tp"])
+    assert given["global-batch-size"] == str(best["batch"])
+    settings = json.loads((place / "deepspeed.json").read_text(encoding="utf-8"))
+    assert settings["train_batch_size"] == best["batch"]
+
+
+def test_what_is_not_written_says_why(tmp_path: Path) -> None:
+    plan = Plan(dp=2, pp=2, zero=3, accumulation=4)
+    found = {one.program: one for one in write(tmp_path, MIXTRAL, plan, 4096, 1e9)}
+    assert found["megatron"].file == tmp_path / "megatron.txt"
+    assert found["deepspeed"].file is None
+    assert "stages 0 and 1" in found["deepspeed"].text()
+    assert not (tmp_path / "deepspeed.json").exists()
+    with pytest.raises(InputError, match="cannot be written"):
+        write(tmp_path / "megatron.txt", MIXTRAL, plan, 4096, 1e9)
+
+
+def test_configurations_are_for_one_training(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["plan", "gpt2-xl", "--gpus", "1xA100-80", "--job", "serve", "--write-config", "x"]
+    assert main(words) == 2
+    assert "--write-config is for training" in capsys.readouterr().err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -62,12 +63,53 @@ def test_a_frozen_product_costs_two_thirds_and_keeps_nothing() -> None:
     assert all_.saved_bytes(1, 64) - few.saved_bytes(1, 64) == 64 * (per_token + ranks)
 
 
+def test_four_bit_products_keep_their_inputs() -> None:
+    model = named("llama-2-7b")
+    bare, kept = Adapted(model, 1), Adapted(model, 1, keeps_inputs=True)
+    # Of up and gate together, and of down; what the others read is kept by q and v and the core.
+    assert kept.saved_bytes(1, 64) - bare.saved_bytes(1, 64) == 64 * 2 * 32 * (4096 + 11008)
+
+
+def test_a_measured_qlora_run_needs_little_more() -> None:
+    found = tune("qlora", "llama-2-7b", A100, asked=Asked(length=1304, rank=8))
+    tensors = found.peak_bytes - found.held["reserve"]
+    measured = MEASURED["litgpt-lora-7_B-Llama_2-bnb.nf4-dq-mb1"]
+    assert 0.92 < tensors / 1e9 / measured < 1
+
+
 def test_full_training_is_sixteen_bytes_a_weight() -> None:
     found = tune("finetune", "llama-3.2-1b", A100, asked=Asked(length=512))
     number = model_parameters(named("llama-3.2-1b"))
     kinds = ("weights", "gradients", "optimizer")
     assert sum(found.held[kind] for kind in kinds) == 16 * number
     assert found.flop == flop(named("llama-3.2-1b"), 1, 512, mode="train")
+
+
+def test_offloading_leaves_two_bytes_a_weight() -> None:
+    # Ren et al. 2021, ZeRO-Offload, section 3: 2 M bytes on the device instead of 16 M, 14 M on
+    # the host, 4 M over the link a step; shared among N devices each has a part (section 4.2).
+    number = model_parameters(named("llama-3.2-1b"))
+    asked = Asked(length=512, offload=True, host_bytes_per_s=1e9)
+    one = tune("finetune", "llama-3.2-1b", A100, asked=asked)
+    assert one.held["weights"] == 2 * number
+    assert one.host == 14 * number
+    assert one.phases[-1].transfer_s == pytest.approx(4 * number / 1e9)
+    four = tune("finetune", "llama-3.2-1b", A100, 4, replace(asked, zero=2))
+    assert four.host == pytest.approx(14 * number / 4)
+    assert four.held["weights"] == 2 * number
+    plain = tune("finetune", "llama-3.2-1b", A100, asked=replace(asked, offload=False))
+    assert plain.peak_bytes - one.peak_bytes == one.host
+    assert one.seconds - plain.seconds == pytest.approx(one.phases[-1].transfer_s)
+    with pytest.raises(InputError, match="little to offload"):
+        tune("lora", "llama-3.2-1b", A100, asked=asked)
+
+
+def test_offloading_is_said_where_it_helps() -> None:
+    with pytest.raises(InputError, match="does not fit") as caught:
+        tune("finetune", "llama-2-7b", A100, asked=Asked(length=512, recompute=True))
+    assert "--offload fits" in caught.value.advice
+    assert tune("finetune", "llama-2-7b", A100,
+                asked=Asked(length=512, recompute=True, offload=True)).fits  # fmt: skip
 
 
 def test_qlora_of_65b_fits_48_gb() -> None:
