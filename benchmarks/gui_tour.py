@@ -391,6 +391,9 @@ class Tour:
             use_theme(theme, self.hub)
             self.window.resize(*size)
             for key in titles():
+                # Every output of full attention reads everything: a window shows more.
+                picked = "sliding_window" if key == "structure" else "full_attention"
+                self.hub.change(selected=picked)
                 self.open(key)
                 self.settle(1500)
                 assert self.window.grab().save(str(folder / f"{key}-{theme}.png"))

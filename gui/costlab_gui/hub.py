@@ -23,6 +23,7 @@ from costlab_gui.model.workspace import Workspace
 # What crossovers and ceilings depend on.
 _PLACES = frozenset({
     "programs", "hidden", "setting", "over", "low", "high", "metrics", "budget", "hands", "opened",
+    "selected",
 })  # fmt: skip
 
 

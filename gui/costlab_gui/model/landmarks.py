@@ -1,4 +1,4 @@
-"""Where one program overtakes another, and up to which size each fits: computed and worded."""
+"""Where programs overtake each other, bend, and no longer fit: computed and worded."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from costlab.prediction.search import own_sizes
 from costlab.prediction.timing import time_of
 from costlab.prediction.width import Program, width_where_order_turns
 from costlab.units import format_count, format_value
+from costlab_gui.model.knees import knees
 from costlab_gui.model.session import Session
 from costlab_gui.model.workspace import Workspace
 
@@ -59,7 +60,9 @@ class Superseded(Exception):
 def landmarks(
     session: Session, workspace: Workspace, superseded: Callable[[], bool] = lambda: False
 ) -> Landmarks:
-    """Crossovers of every two shown programs, and ceilings, over ``session.over``.
+    """Crossovers of every two shown programs, ceilings, and knees of the selected one.
+
+    All are over ``session.over``.
 
     Crossovers are of the first metric shown that can be predicted. Programs without formulas for
     the setting, or whose cost does not depend on the size, are left out.
@@ -94,6 +97,22 @@ def landmarks(
                 (_distance(session, turn.at), _crossing(session, workspace, turn, new, old))
                 for turn, new, old in turns
             ]
+        bent = programs.get(session.selected)
+        if bent is None:
+            continue
+        for knee in knees(session, bent, machine, metric):
+            value = _value(session, bent, machine, metric, knee.at)
+            label = _("{text} from {name} ≈ {at}").format(
+                text=knee.text, name=session.over, at=format_count(knee.at)
+            )
+            rings[metric] += (Ring(float(knee.at), value, label),)
+            if metric == metrics[0]:
+                text = _("{name}: {knee}").format(
+                    name=workspace.title(session.selected), knee=knee.text
+                )
+                line = Landmark(text, f"{session.over} ≈ {format_count(knee.at)}", knee.at,
+                                _("in {metric}, predicted").format(metric=metric))  # fmt: skip
+                found.append((_distance(session, knee.at), line))
     for target, program in programs.items():
         if superseded():
             raise Superseded
@@ -161,16 +180,24 @@ def _ring(
     old: str,
     new: str,
 ) -> Ring:
-    import numpy as np
-
-    own = own_sizes(program, session.sizes, session.over)
-    at = np.array([float(turn.at)])
-    hands = session.hands if metric == "time" else None
-    value = curve(program, session.over, at, own, metric, machine, hands=hands).value[0]
+    value = _value(session, program, machine, metric, turn.at)
     label = _("{new} overtakes at {name} = {at}").format(
         new=workspace.title(new), name=session.over, at=format_count(turn.at)
     )
-    return Ring(float(turn.at), float(value), label)
+    return Ring(float(turn.at), value, label)
+
+
+def _value(
+    session: Session, program: Derivation, machine: Machine | None, metric: str, at: int
+) -> float:
+    """What a curve of ``metric`` is at one size."""
+    import numpy as np
+
+    own = own_sizes(program, session.sizes, session.over)
+    sizes = np.array([float(at)])
+    hands = session.hands if metric == "time" else None
+    found = curve(program, session.over, sizes, own, metric, machine, hands=hands)
+    return float(found.value[0])
 
 
 def _ceilings(

@@ -193,8 +193,8 @@ def facts(known: Known) -> tuple[tuple[str, str], ...]:
     ]
     if at.pairs:
         law = _equals(known.structure.layers_law, at.diameter)
-        found.append((_("diameter"), _("{count} layers{law}").format(count=at.diameter, law=law)))
-        found.append((_("mean path"), _("{count} layers").format(count=f"{at.mean:.3g}")))
+        found.append((_("diameter in layers"), f"{at.diameter}{law}"))
+        found.append((_("mean path in layers"), f"{at.mean:.3g}"))
     if known.counted is not None:
         n, operators = known.counted
         growth = known.structure.chain_order

@@ -50,7 +50,7 @@ def test_a_window_of_4_reads_4_on_each_side() -> None:
     assert "412 edges" in words
     assert "is connected: 12 = ceiling((n - 1)/w)" in words
     assert "25 operators in a row at n = 24, the same at every length" in words
-    assert ("diameter", "12 layers = ceiling((n - 1)/w)") in facts(known)
+    assert ("diameter in layers", "12 = ceiling((n - 1)/w)") in facts(known)
     assert cell_sentence(known, 24, 33) == (
         "Output 24 reads 9 of 48 positions: 20–28. It depends on position 33 over 3 layers."
     )

@@ -47,8 +47,8 @@ def test_it_opens_with_the_selected_pattern_in_picture_words_and_numbers(
 ) -> None:
     assert isinstance(page.figure(), PatternSpec)
     assert page.plot.accessibleDescription().startswith("Sliding-window attention. At n = 48, ")
-    assert ("mean path", "4.47 layers") in page.facts.facts
-    assert "edges: 412, 17.9 %; diameter: 12 layers" in page.facts.accessibleDescription()
+    assert ("mean path in layers", "4.47") in page.facts.facts
+    assert "edges: 412, 17.9 %; diameter in layers: 12 = " in page.facts.accessibleDescription()
     model = page.table.model()
     assert [model.index(row, 1).data() for row in range(model.rowCount())] == [
         "48", "32", "24", "16", "12", "8"
