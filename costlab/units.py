@@ -200,11 +200,11 @@ def _parse(text: str, factors: Mapping[str, Fraction]) -> Fraction:
     stripped = text.strip()
     digits = len(stripped) - len(stripped.lstrip("0123456789."))
     unit = stripped[digits:].strip()
+    known = ", ".join(name for name in factors if name)
     if not digits:
-        raise ValueError(f"{text!r} is no positive number")
+        raise ValueError(f"{text!r} is no positive number (with {known})")
     lookup = {name.lower(): factor for name, factor in factors.items()}
     if unit.lower() not in lookup:
-        known = ", ".join(name for name in factors if name)
         raise ValueError(f"{text!r} has no unit among {known}")
     value: Fraction = Fraction(stripped[:digits]) * lookup[unit.lower()]
     if value <= 0:

@@ -106,7 +106,7 @@ def _kill_a_worker(page: MeasurePage, process: JobProcess, qtbot: QtBot) -> None
                 os.kill(worker.pid, 9)
         with contextlib.suppress(qtbot.TimeoutError):
             qtbot.waitUntil(
-                lambda: any(row.failed for row in page.runs.table.points.rows), timeout=3000
+                lambda: any(row.failed for row in page.runs.table.points.rows), timeout=1000
             )
 
 
