@@ -10,8 +10,9 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,9 +22,11 @@ from benchmarks.tables import machine, markdown_table, rows_between, write_betwe
 from costlab.comparison.difference import FALSE_ALARMS, verdict
 from costlab.comparison.runs import compared_samples
 from costlab.measurement.api import DEFAULT_REPEATS, measure, open_workers
-from costlab.measurement.point import PointResult
+from costlab.measurement.point import PointResult, PointSpec
 from costlab.measurement.process import Workers
 from costlab.measurement.timing import TimingPlan
+from costlab.store import Store
+from costlab.sweep import SweepPlan, expand, run_sweep
 from costlab.units import format_value
 
 _TIGHT = 0.02
@@ -106,17 +109,15 @@ def _beside(first: Study, second: Study) -> Figure:
 
 
 def coverage() -> Iterator[Figure]:
-    """Thirty points measured twice: how often the interval holds the second study's median."""
+    """Thirty points swept twice: how often the interval holds the second study's median."""
     points = [
-        (target, mode, n) for mode in ("forward", "train") for n in _LENGTHS for target in _TARGETS
+        point
+        for mode in ("forward", "train")
+        for point in expand(_TARGETS, {"b": (1,), "n": _LENGTHS, "d": (_WIDTH,)}, modes=[mode])
     ]
-    with open_workers() as workers:
-        first, second = (
-            [_sized(workers, *point, number) for number, point in enumerate(points)]
-            for _study in range(2)
-        )
-    held = sum(_holds(one, other) for one, other in zip(first, second, strict=True))
-    widths = sorted(_reach(one) for one in first)
+    first, second = _study(points, seed=1), _study(points, seed=2)
+    held = sum(_holds(first[key], second[key]) for key in first)
+    widths = sorted(_reach(one) for one in first.values())
     yield Figure(
         f"the interval holds the median of a second study, {len(points)} points", ">= 90 %",
         f"{held} of {len(points)}; typical reach ± {widths[len(widths) // 2]:.1%}",
@@ -124,9 +125,17 @@ def coverage() -> Iterator[Figure]:
     )  # fmt: skip
 
 
-def _sized(workers: Workers, target: str, mode: str, n: int, number: int) -> PointResult:
-    print(f"  {number + 1:3} {target} {mode} n={n}", file=sys.stderr)
-    return _point(workers, target, {"b": 1, "n": n, "d": _WIDTH}, mode=mode, plan=_BRIEF)
+def _study(points: Sequence[PointSpec], seed: int) -> dict[tuple[Any, ...], PointResult]:
+    """The points as a sweep measures them: processes of a dozen in turns, so that each point sees
+    the machine at several moments.
+    """
+    plan = SweepPlan(tuple(points), seed, resident=False, energy=False, timing=_BRIEF)
+    found = {}
+    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "runs.sqlite") as store:
+        for number, one in enumerate(run_sweep(plan, store), start=1):
+            print(f"  {number:3} {one.architecture} {one.mode} {one.sizes}", file=sys.stderr)
+            found[one.architecture, one.mode, one.sizes["n"]] = one
+    return found
 
 
 def _holds(one: PointResult, other: PointResult) -> bool:

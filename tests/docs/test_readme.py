@@ -31,8 +31,14 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("command", QUICK)
-def test_a_quick_command_runs(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_quick_command_runs(
+    command: str,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     program, *argv = command.split()
+    monkeypatch.chdir(tmp_path)  # one writes files
 
     assert program == "costlab"
     assert main(argv) == 0
