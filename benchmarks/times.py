@@ -147,11 +147,26 @@ def report(judged: Sequence[Judged], record: CalibrationRecord) -> str:
         f" {summary.median:.1%} (goal {GOAL_MEDIAN:.0%}), 90th percentile"
         f" {summary.p90:.1%} (goal {GOAL_P90:.0%}), {summary.inside:.0%} inside their interval"
         f" (goal {GOAL_INSIDE:.0%}). A plain roofline: median {median(roofline):.0%}.",
-        f"{sum(not item.point.passes_s for item in judged)} points never had a core to themselves.",
+        *_apart(judged),
         "",
         f"{machine()}; calibration of level {record.level} in {record.duration_s:.0f} s.",
     ]
     return "\n".join(lines)
+
+
+def _apart(judged: Sequence[Judged]) -> list[str]:
+    """What came out at points with a core of their own, where others had none."""
+    alone = [item for item in judged if item.point.passes_s]
+    if not alone or len(alone) == len(judged):
+        return []
+    found = Summary.of(alone)
+    bias = median([item.error for item in alone])
+    return [
+        "",
+        f"{len(judged) - len(alone)} points never had a core to themselves. At the {len(alone)}"
+        f" others: median {found.median:.1%}, 90th percentile {found.p90:.1%}, bias {bias:+.0%},"
+        f" {found.inside:.0%} inside.",
+    ]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
