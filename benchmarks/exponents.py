@@ -12,10 +12,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
+from benchmarks.swept import swept
 from benchmarks.tables import machine, markdown_table, write_between
 from benchmarks.time_points import load_points
 from costlab.arch import registry
@@ -26,8 +25,7 @@ from costlab.comparison.record import AGREES, CANNOT_TELL, Exponent
 from costlab.formulas import store as formulas
 from costlab.measurement.timing import TimingPlan
 from costlab.prediction.api import predict
-from costlab.store import Store
-from costlab.sweep import SweepPlan, expand, run_sweep
+from costlab.sweep import expand
 
 LENGTHS = (256, 512, 1024, 2048, 4096)
 SIZES = {"b": 1, "d": 128, "h": 4, "w": 32, "f": 256, "L": 2}
@@ -67,12 +65,7 @@ def measure(chosen: Sequence[tuple[str, str]], seed: int) -> list[Exponent]:
         own = {k: (v,) for k, v in SIZES.items() if k in registry.spec(name).symbols}
         lengths = _SHORT if mode == "train" else LENGTHS
         points += list(expand([name], {**own, "n": lengths}, modes=[mode]))
-    plan = SweepPlan(tuple(points), seed, resident=False, energy=False, timing=_PLAN)
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "runs.sqlite") as store:
-        found = []
-        for number, result in enumerate(run_sweep(plan, store), start=1):
-            print(f"  {number:4} of {len(points)} {result.architecture}", file=sys.stderr)
-            found.append(result.to_json())
+    found = [result.to_json() for result in swept(points, seed, _PLAN)]
     predictions = [
         predict(formulas.load(p["architecture"], p["mode"]), p["sizes"], device) for p in found
     ]

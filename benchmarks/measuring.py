@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.others import Study, pyperf_study, torch_study
+from benchmarks.swept import swept
 from benchmarks.tables import machine, markdown_table, rows_between, write_between
 from costlab.comparison.difference import FALSE_ALARMS, verdict
 from costlab.comparison.runs import compared_samples
@@ -25,8 +25,7 @@ from costlab.measurement.api import DEFAULT_REPEATS, measure, open_workers
 from costlab.measurement.point import PointResult, PointSpec
 from costlab.measurement.process import Workers
 from costlab.measurement.timing import TimingPlan
-from costlab.store import Store
-from costlab.sweep import SweepPlan, expand, run_sweep
+from costlab.sweep import expand
 from costlab.units import format_value
 
 _TIGHT = 0.02
@@ -129,13 +128,8 @@ def _study(points: Sequence[PointSpec], seed: int) -> dict[tuple[Any, ...], Poin
     """The points as a sweep measures them: processes of a dozen in turns, so that each point sees
     the machine at several moments.
     """
-    plan = SweepPlan(tuple(points), seed, resident=False, energy=False, timing=_BRIEF)
-    found = {}
-    with tempfile.TemporaryDirectory() as folder, Store(Path(folder) / "runs.sqlite") as store:
-        for number, one in enumerate(run_sweep(plan, store), start=1):
-            print(f"  {number:3} {one.architecture} {one.mode} {one.sizes}", file=sys.stderr)
-            found[one.architecture, one.mode, one.sizes["n"]] = one
-    return found
+    found = swept(points, seed, _BRIEF)
+    return {(one.architecture, one.mode, one.sizes["n"]): one for one in found}
 
 
 def _holds(one: PointResult, other: PointResult) -> bool:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from costlab.measurement.api import open_workers
-from costlab.measurement.known_quickest import known_quickest_s, remember_quickest
+from costlab.measurement.known_quickest import known_quickest_s
 from costlab.measurement.point import PointSpec, timing_from
 from costlab.measurement.process import Workers
 from costlab.measurement.shared_core import was_alone
@@ -105,7 +105,7 @@ def _timed(point: TimePoint, workers: Workers) -> TimePoint:
     if outcome.status != "ok":
         raise RuntimeError(f"{point}: {outcome.status}, {outcome.reason}")
     timing = timing_from(outcome.message["timing"])
-    remember_quickest(timing.probe_quickest_s)
+    known_quickest_s(timing.probe_quickest_s)  # kept for the next one
     if was_alone(timing):
         return replace(point, passes_s=(*point.passes_s, timing.median_s))
     return replace(point, shared_s=(*point.shared_s, timing.median_s))

@@ -28,7 +28,7 @@ from costlab.calibration.width_times import width_times
 from costlab.errors import CostLabError, DerivationError
 from costlab.measurement.backend import open_backend
 from costlab.measurement.kept_memory import keep_freed_memory
-from costlab.measurement.known_quickest import known_quickest_s, remember_quickest
+from costlab.measurement.known_quickest import known_quickest_s
 from costlab.measurement.memory import allocator_peak
 from costlab.measurement.preload import preload
 from costlab.measurement.shared_core import Core, tells, was_alone
@@ -109,7 +109,7 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
                 alone.add(index)
             send({**message, "index": index, "turn": turn})
     if core is not None:
-        remember_quickest(core.quickest_s)
+        known_quickest_s(core.quickest_s)  # kept for later processes
     send({"kind": "done", "torch": torch.__version__})
 
 

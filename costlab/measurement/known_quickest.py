@@ -20,18 +20,19 @@ from costlab.store.files import write_whole
 _VALID_S = 86_400.0
 
 
-def known_quickest_s() -> float:
-    """Seconds of the quickest probe: of this process's survey, or of what others saw since."""
-    surveyed_s = survey_s()
-    remember_quickest(surveyed_s)
-    return min(surveyed_s, _kept_s() or surveyed_s)
+def known_quickest_s(seen_s: float | None = None) -> float:
+    """Seconds of the quickest probe: of this process's survey, of earlier ones, or ``seen_s``.
 
-
-def remember_quickest(quickest_s: float | None) -> None:
-    """Keep a probe for later processes, if it is quicker than what is kept, or that is too old."""
+    It is kept for later processes, if it is quicker than what is kept, or that is too old.
+    """
     kept_s = _kept_s()
-    if quickest_s is None or (kept_s is not None and kept_s <= quickest_s):
-        return
+    quickest_s = min(one for one in (survey_s(), kept_s, seen_s) if one is not None)
+    if kept_s is None or quickest_s < kept_s:
+        _keep(quickest_s)
+    return quickest_s
+
+
+def _keep(quickest_s: float) -> None:
     kept = {"environment": fingerprint().id, "probe_s": quickest_s, "at_s": time.time()}
     try:
         write_whole(_path(), json.dumps(kept) + "\n")

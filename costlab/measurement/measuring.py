@@ -13,7 +13,7 @@ from costlab.measurement.energy_pass import WINDOW_S, WINDOWS, measure_energy, u
 from costlab.measurement.evidence import Evidence
 from costlab.measurement.judge import RULES, judge
 from costlab.measurement.judge_machine import judge_clock, summary_of
-from costlab.measurement.known_quickest import known_quickest_s, remember_quickest
+from costlab.measurement.known_quickest import known_quickest_s
 from costlab.measurement.observer import Observer, open_observer
 from costlab.measurement.point import PassRecord, PointResult, PointSpec, timing_from
 from costlab.measurement.process import Cancelled, Outcome, SpawnedWorkers, Workers
@@ -221,10 +221,9 @@ class Measuring:
         """The plan, with the quickest probe that the processes so far have seen."""
         if not tells(self._spec.device, self._spec.threads):
             return self._plan
-        seen_s = quickest_of(self._evidence.timings)
-        remember_quickest(seen_s)
-        known = [self._plan.probe_quickest_s, known_quickest_s(), seen_s]
-        quickest_s = min((one for one in known if one is not None), default=None)
+        quickest_s = known_quickest_s(quickest_of(self._evidence.timings))
+        if self._plan.probe_quickest_s is not None:
+            quickest_s = min(quickest_s, self._plan.probe_quickest_s)
         return replace(self._plan, probe_quickest_s=quickest_s)
 
     def _time(self, repeats: int) -> bool:

@@ -258,7 +258,7 @@ def were_alone(timings: Sequence[ProcessTiming]) -> list[int]:
 
 def is_mostly_shared(timings: Sequence[ProcessTiming]) -> bool:
     """Whether so many samples shared their core that processes without any other count too."""
-    return not set(counted(timings)) <= set(were_alone(timings))
+    return len(were_alone(timings)) < min(ENOUGH, len(timings))
 
 
 def _kept(timings: Sequence[ProcessTiming]) -> list[list[float]] | None:

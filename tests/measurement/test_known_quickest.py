@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from costlab.measurement import known_quickest
-from costlab.measurement.known_quickest import known_quickest_s, remember_quickest
+from costlab.measurement.known_quickest import known_quickest_s
 
 
 @pytest.fixture(autouse=True)
@@ -19,9 +19,9 @@ def surveyed(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_earlier_quicker_probe_is_used() -> None:
     assert known_quickest_s() == 15e-6
 
-    remember_quickest(10e-6)
-    remember_quickest(12e-6)
-    remember_quickest(None)
+    known_quickest_s(10e-6)
+    known_quickest_s(12e-6)
+    known_quickest_s(None)
 
     assert known_quickest_s() == 10e-6
 
@@ -32,7 +32,7 @@ def test_an_earlier_quicker_probe_is_used() -> None:
 def test_what_is_old_or_of_another_machine_or_broken_is_passed_over(
     costlab_home: Path, change: dict[str, object] | None
 ) -> None:
-    remember_quickest(10e-6)
+    known_quickest_s(10e-6)
     path = costlab_home / "quickest_probe.json"
     kept = json.loads(path.read_text())
     path.write_text("{" if change is None else json.dumps({**kept, **change}))
