@@ -1,4 +1,4 @@
-"""``costlab demo``: derive, predict, measure and compare on this machine in under 3 minutes."""
+"""``costlab demo``: derive, predict, measure and compare on this machine in about 4 minutes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def add_parser(subparsers: Subparsers) -> None:
         subparsers,
         "demo",
         run,
-        help=_("the main job on this machine in under 3 minutes; writes report.html"),
+        help=_("the main job on this machine in about 4 minutes; writes report.html"),
         examples=["costlab demo", "costlab demo -o attention.html"],
         json=False,
     )
