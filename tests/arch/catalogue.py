@@ -141,6 +141,12 @@ def _gpt_weights(d: int, f: int, L: int) -> int:
     return L * (4 * d**2 + 2 * d * f + 9 * d + f)
 
 
+def _pruned_weights(d: int, h: int, k: int, f: int) -> int:
+    """A whole block's of d wide heads, less what the heads and units had that are gone."""
+    heads_gone, units_gone = d - h * k, 4 * d - f
+    return _gpt_weights(d, 4 * d, 1) - heads_gone * (4 * d + 3) - units_gone * (2 * d + 1)
+
+
 def _llama(b: int, n: int, d: int, h: int, g: int, k: int, f: int, L: int) -> int:
     return L * (_grouped(b, n, d, h, g, k) + 6 * b * n * d * f)
 
@@ -168,6 +174,9 @@ ENTRIES = (
           lambda d: 4 * d**2),
     Entry("cross_entropy", lambda: 0, lambda: 0),
     Entry("dilated_window", _dilated, lambda d: 4 * d**2, sizes={"w": 2, "c": 6}),
+    Entry("distillation", lambda b, n, d, f, V, L: (
+        _block(b, n, d, f, L + 1) + 2 * 2 * b * n * d * V),
+        lambda d, f, V, L: _gpt_weights(d, f, L + 1) + 2 * d * V),
     Entry("embedding", lambda: 0, lambda d, V: V * d),
     Entry("encoder_block", _block, _gpt_weights),
     Entry("encoder_decoder", _two_stacks, lambda d, f, L: (
@@ -208,6 +217,8 @@ ENTRIES = (
     Entry("mamba", _selective, lambda d, s, r: 6 * d**2 + 2 * d * (5 + 2 * r + 3 * s + 2)),
     Entry("mamba2", _dual, lambda d, h, s: (
         d * (4 * d + 2 * s + h) + 5 * (2 * d + 2 * s) + 3 * h + 2 * d + 2 * d**2)),
+    Entry("mixed_precision", lambda b, n, d, f: _block(b, n, d, f, 1),
+          lambda d, f: _gpt_weights(d, f, 1)),
     Entry("mixture_of_experts", lambda b, n, d, f, e, t, shared: (
         2 * b * n * d * e + 6 * b * n * d * f * (t + shared)),
         lambda d, f, e, shared: d * e + 3 * d * f * (e + shared)),
@@ -228,8 +239,12 @@ ENTRIES = (
           lambda d, f: _gpt_weights(d, f, 1), square=True),
     Entry("sinusoidal_positions", lambda: 0, lambda: 0),
     Entry("sliding_window", _window, lambda d: 4 * d**2),
+    Entry("sparse_linear", lambda b, n, d, f: 2 * b * n * d * f, lambda d, f: d * f // 2,
+          sizes={"d": 16}),
     Entry("stacked_gru", lambda b, n, d, L: 12 * L * b * n * d**2, lambda d, L: L * _affine(3)(d)),
     Entry("stacked_lstm", lambda b, n, d, L: 16 * L * b * n * d**2, lambda d, L: L * _affine(4)(d)),
+    Entry("structured_pruning", lambda b, n, d, h, k, f: (
+        _grouped(b, n, d, h, h, k) + 4 * b * n * d * f), _pruned_weights),
     Entry("t5_attention", lambda b, n, d, h, k: 8 * b * n * d * h * k + 4 * b * n**2 * h * k,
           lambda d, h, k: 4 * d * h * k + 32 * h, square=True),
     Entry("transformer_block", _block, lambda d, f, L: L * (4 * d**2 + 2 * d * f + 4 * d)),
