@@ -125,7 +125,7 @@ class _Batch:
             for program, value in zip(self.programs, values, strict=True)
         ]
         footprints = None
-        if self.machine.cold_share:
+        if self.machine.weighs_footprint:
             whole = [
                 np.broadcast_to(run.footprint, value.table.shape[1:])[None]
                 for run, value in zip(runs, values, strict=True)
@@ -223,8 +223,6 @@ class _StackedRates:
     own: _Bandwidths
     fallback: _Bandwidths
     footprints: Array | None
-    by_program: Array | None
-    program: Rows
     machine: Rates
 
     def flop_per_s(self, name: str, shape: tuple[Any, ...]) -> Any:
@@ -238,9 +236,6 @@ class _StackedRates:
         return shape[1] if len(shape) > 1 else 0.0
 
     def unaligned_s(self, level_bytes: Any) -> Any:
-        """At sizes [rows, points]; those of whole programs are looked up once for each."""
-        if self.by_program is not None and level_bytes is self.footprints:
-            return np.asarray(self.machine.unaligned_s(self.by_program))[self.program]
         return self.machine.unaligned_s(level_bytes)
 
     def has_shapes(self, kind: str) -> bool:
@@ -306,9 +301,7 @@ class _Stack:
         """
         calls, flop, size, launches = (table.of(rows) for rows in self.columns)
         own = None if footprints is None else footprints[self.program]
-        stacked = _StackedRates(
-            self.own, self.fallback, own, footprints, self.program, self.machine.rates
-        )
+        stacked = _StackedRates(self.own, self.fallback, own, self.machine.rates)
         run = _StackedRun(
             machine=replace(self.machine, rates=stacked),
             mode=runs[0].mode,

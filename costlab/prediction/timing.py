@@ -125,7 +125,7 @@ def run_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, m
         machine,
         mode,
         fused=runs_fused(cost_class.groups),
-        footprint=_footprint_bytes(cost_class, values) if machine.cold_share else 0.0,
+        footprint=_footprint_bytes(cost_class, values) if machine.weighs_footprint else 0.0,
     )
 
 
@@ -225,14 +225,15 @@ class Run:
             return 0.0
         return self.machine.cold_share * size * np.maximum(1 / level - 1 / alone, 0.0)
 
-    def unaligned_s(self, elements: Any, size: Any) -> Any:
+    def unaligned_s(self, elements: Any, size: Any, calls: Any) -> Any:
         """Seconds that a call of ``size`` bytes takes longer that writes to unaligned rows.
 
-        The whole program lies between two uses of a result's memory; a call alone, itself.
+        Calls that are alike take turns with the rest of the program: its part of the bytes lies
+        between two uses of a result's memory.
         """
         if not np.any(elements):
             return 0.0
-        level = self.footprint if self.machine.cold_share else size
+        level = np.maximum(size, self.footprint / np.maximum(calls, 1.0))
         return elements * self.machine.rates.unaligned_s(level)
 
     def seconds_per_byte(self, op: str, kind: str, size: Any) -> Any:
@@ -283,7 +284,7 @@ def time_of_group(group: Group, sizes: Sequence[Any], run: Run) -> GroupTime:
     compute: Any = 0.0
     if rate is not None:
         elements = run.machine.rates.unaligned_elements(name, tuple(shape))
-        compute = flop / rate + run.unaligned_s(elements, size)
+        compute = flop / rate + run.unaligned_s(elements, size, calls)
     if matrix and run.machine.cold_share:
         compute = compute + run.waiting_s(size)
     memory: Any = 0.0 if per_byte is None else size * per_byte

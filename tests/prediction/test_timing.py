@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -76,7 +75,10 @@ def test_a_product_takes_at_least_as_long_as_a_copy_of_its_operands() -> None:
 
 
 def test_the_rows_of_a_result_cost_what_the_bytes_of_the_program_say() -> None:
-    """A product of 10 x 9 results alone finds its memory in a cache; in a large program not."""
+    """A product of 90 results finds its memory in a cache, or not in a large program.
+
+    Three such calls have a third of the program between two of them.
+    """
 
     class Rates(FlatRates):
         def unaligned_elements(self, name: str, shape: tuple[object, ...]) -> float:
@@ -86,14 +88,14 @@ def test_the_rows_of_a_result_cost_what_the_bytes_of_the_program_say() -> None:
         def unaligned_s(self, level_bytes: float) -> float:
             return 1.0 if level_bytes > 5000 else 0.0
 
-    product = group("aten.mm.default", "matmul", 1000, 100, 1)
-    peak = {"peak_bytes": Quantity(as_expr(9000))}
+    machine = replace(flat_machine(), rates=Rates(flop=1e3, bandwidth=1e3))
 
-    def time_s(cost: Mapping[str, Quantity], cold_share: float) -> float:
-        rates = Rates(flop=1e3, bandwidth=1e3)
-        machine = replace(flat_machine(), rates=rates, cold_share=cold_share)
+    def time_s(peak_bytes: int, calls: int) -> float:
+        product = group("aten.mm.default", "matmul", 1000, 100, calls)
+        cost = {"peak_bytes": Quantity(as_expr(peak_bytes))}
         return float(time_of(CostClass((), cost, (product,), ()), {}, machine, "forward").total_s)
 
-    assert time_s(peak, 0.0) == pytest.approx(1.0)
-    assert time_s({}, 1.0) == pytest.approx(1.0)
-    assert time_s(peak, 1.0) == pytest.approx(1.0 + 90.0)
+    assert time_s(4000, 1) == pytest.approx(1.0)
+    assert time_s(9000, 1) == pytest.approx(1.0 + 90.0)
+    assert time_s(9000, 3) == pytest.approx(3 * 1.0)
+    assert time_s(18000, 3) == pytest.approx(3 * (1.0 + 90.0))
