@@ -1,0 +1,117 @@
+"""The Plan page's answers are those of ``costlab plan``, to the last digit."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+import pytest
+
+from costlab.cli.__main__ import main
+from costlab_gui.model.plan import Answer, Problem, ask
+from costlab_gui.model.plan_fields import FIELDS, command_line, work_fields
+from costlab_gui.model.to_plan import JOBS, ToPlan
+
+TRAIN = ToPlan(
+    model="gpt3-13b", device="A100-80G-SXM", gpus="64", tokens="20B", length="2048", batch="512",
+    memory="60GiB", price="1.50", carbon="300",
+)  # fmt: skip
+SERVE = ToPlan(
+    model="llama-2-7b", job="serve", gpus="2", prompt="2048", output="128", weights="fp8",
+    tpot="30ms", price="2",
+)  # fmt: skip
+TUNE = ToPlan(model="llama-2-7b", job="qlora", gpus="1", micro="4", rank="8", targets="all")
+RLHF = ToPlan(model="llama-2-7b", job="rlhf", gpus="8", other="gpt2-xl", answer="256", zero="2")
+
+
+def _answer(wish: ToPlan) -> Answer:
+    found = ask(wish)
+    assert isinstance(found, Answer), found
+    return found
+
+
+@pytest.mark.parametrize("wish", [TRAIN, SERVE, TUNE, RLHF], ids=lambda wish: wish.job)
+def test_the_copied_command_prints_the_same_numbers(
+    wish: ToPlan, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shown = _answer(wish)
+    words = shlex.split(command_line(wish))
+
+    assert words[:2] == ["costlab", "plan"]
+    assert main([*words[1:], "--json"]) == 0
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == json.loads(json.dumps(shown.data, default=float))
+
+    assert main(words[1:]) == 0
+    text = capsys.readouterr().out
+    written = {"days", "mfu", "memory_total_bytes", "ttft_s", "tpot_s", "stall_s", "state_bytes",
+               "flop", "moment_bytes", "seconds_at_least", "cost_per_million_tokens"}  # fmt: skip
+    heads = [head for head in shown.heads if head.key in written]
+    assert len(heads) >= 3
+    for row in range(len(shown.rows)):
+        for head in heads:
+            assert shown.text(row, head) in text, head.key
+
+
+def test_plans_come_fastest_first_and_say_why_the_others_lost() -> None:
+    shown = _answer(TRAIN)
+
+    steps = [row["step_s"] for row in shown.rows]
+    assert steps == sorted(steps) and len(steps) == 12
+    assert [row["number"] for row in shown.rows] == list(range(1, 13))
+    titles = [title for title, _text in shown.reasons[0]]
+    assert titles[:2] == ["What binds", "Why the runner-up lost"]
+    assert [title for title, _text in shown.reasons[3]] == ["What binds", "Why it lost"]
+    assert "% of the step" in dict(shown.reasons[0])["What binds"]
+
+
+def test_the_picture_is_the_memory_by_kind_against_the_capacity() -> None:
+    shown = _answer(TRAIN)
+
+    assert [mark.value for mark in shown.memory.marks] == [60 * 2**30]
+    for at, row in enumerate(shown.rows):
+        assert shown.memory.total(at) == pytest.approx(row["memory_total_bytes"], rel=1e-12)
+        assert shown.memory.total(at) <= 60 * 2**30
+    assert shown.time is not None
+    assert shown.time.total(2) == pytest.approx(shown.rows[2]["step_s"], rel=1e-12)
+
+
+def test_a_server_is_explained_where_memory_ends_its_concurrency() -> None:
+    shown = _answer(SERVE)
+
+    last = len(shown.rows) - 1
+    assert shown.rows[last]["concurrency"] == shown.data["max_concurrency"]
+    assert "memory binds" in dict(shown.reasons[last])["Why no more at once"]
+    usable = shown.memory.marks[0].value
+    one = shown.rows[0]["state_bytes"] / shown.rows[0]["concurrency"]
+    assert shown.memory.total(last) <= usable < shown.memory.total(last) + one
+    assert shown.rows[shown.best]["tpot_s"] <= 0.03
+
+
+@pytest.mark.parametrize(
+    ("wish", "field", "words"),
+    [
+        (ToPlan(gpus="many"), "gpus", "cannot read GPUs"),
+        (ToPlan(memory="80"), "memory", "cannot read memory"),
+        (ToPlan(price="cheap"), "price", "cannot read price"),
+        (ToPlan(model="lama-3-8b"), "model", "did you mean llama-3-8b"),
+        (ToPlan(model="gpt-4"), "", "not published"),
+        (ToPlan(model="gpt3-175b", gpus="8"), "", "such devices would do"),
+        (ToPlan(device="RTX-4090", gpus="64"), "", "network"),
+        (ToPlan(job="serve", model="gpt3-175b", gpus="1"), "", "does not fit"),
+    ],
+)
+def test_bad_input_is_one_line_with_what_helps(wish: ToPlan, field: str, words: str) -> None:
+    found = ask(wish)
+
+    assert isinstance(found, Problem)
+    assert (found.field, "\n" in found.text) == (field, False)
+    assert words in found.text
+    assert len(found.text) < 400
+
+
+def test_every_field_is_an_option_of_the_command() -> None:
+    known = set(ToPlan.__dataclass_fields__) - {"model", "job", "device"}
+
+    assert set(FIELDS) == known
+    assert {name for job in JOBS for name in work_fields(job)} <= known
