@@ -28,9 +28,9 @@ def command_line(session: Session, workspace: Workspace) -> str:
     if command == "monitor":
         return "costlab monitor"
     if command == "plan":
-        from costlab_gui.model.plan_fields import command_line as of_plan
+        from costlab_gui.model.plan_curves import command as of_plan
 
-        return of_plan(session.plan)
+        return of_plan(session.plan, session.plan_view)
     if command == "structure":
         return shlex.join(["costlab", command, session.selected])
     programs = [session.selected] if command == "derive" else list(session.shown)

@@ -127,12 +127,16 @@ def job_title(job: str) -> str:
     }[job]  # fmt: skip
 
 
-def command_words(wish: ToPlan) -> list[str]:
-    """The words of a ``costlab plan`` command that computes the same."""
-    words = ["costlab", "plan", wish.model, "--gpus", f"{wish.gpus}x{wish.device}"]
+def command_line(wish: ToPlan, clusters: str = "") -> str:
+    """The ``costlab plan`` command that computes the same, as one line for a shell.
+
+    Args:
+        clusters: machines that are compared instead of those of the wish, as ``--gpus`` has them.
+    """
+    words = ["costlab", "plan", wish.model, "--gpus", clusters or f"{wish.gpus}x{wish.device}"]
     if wish.job != TRAIN:
         words += ["--job", wish.job]
-    else:
+    elif not clusters:
         words += ["--show", str(SHOWN)]
     asked = (*work_fields(wish.job), *cluster_fields(wish.job), *price_fields(wish.job))
     for name in asked:
@@ -140,9 +144,4 @@ def command_words(wish: ToPlan) -> list[str]:
         if name == "gpus" or not value:
             continue
         words += [FIELDS[name].option] + ([] if value is True else [value.strip()])
-    return words
-
-
-def command_line(wish: ToPlan) -> str:
-    """The same as one line for a shell."""
-    return shlex.join(command_words(wish))
+    return shlex.join(words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from costlab.figures.spec import LINEAR, Axis, Layer, Mark, StackSpec
@@ -23,17 +24,18 @@ def heads(currency: str) -> tuple[Head, ...]:
     """The columns of plans."""
     return (
         Head("number", "#", "count", _("place among those that fit, the fastest first")),
-        Head("text", _("division"), hint=_("dp replicas, tp tensor, pp pipeline, cp context, ep "
-                                           "expert parallel")),
+        Head("short", _("division"), hint=_("dp replicas, tp tensor, pp pipeline, cp context, ep "
+                                            "expert parallel, v stages of a rank; sequences of a "
+                                            "pass x passes")),
         Head("days", _("days"), "days"),
-        Head("step_s", _("step"), "s", _("time of one step")),
-        Head("tokens_per_s", _("tokens/s"), "count", _("of all devices")),
         Head("mfu", "MFU", "percent", _("model FLOP/s over the peak rate, recomputation not "
                                         "counted")),
         Head("memory_total_bytes", _("memory"), "B", _("of the fullest device")),
-        Head("gpu_hours", _("GPU hours"), "count"),
         Head("cost", _("cost"), "money", _("GPU hours at the price")),
         Head("energy_j", _("energy"), "kWh", _("at the power limit")),
+        Head("tokens_per_s", _("tokens/s"), "count", _("of all devices")),
+        Head("step_s", _("step"), "s", _("time of one step")),
+        Head("gpu_hours", _("GPU hours"), "count"),
         Head("carbon_kg", _("CO2 [kg]"), "count", _("energy at the carbon intensity")),
         Head("limiter", _("limited by")),
     )  # fmt: skip
@@ -66,7 +68,10 @@ def trained(wish: ToPlan) -> Answer:
     """The answer to a training job; see :func:`costlab_gui.model.plan.answer`."""
     found = training(wish)
     data = found.to_json()
-    rows = [{"number": at + 1, **row} for at, row in enumerate(data["plans"])]
+    rows = [
+        {"number": at + 1, "short": short(row["plan"]), **row}
+        for at, row in enumerate(data["plans"])
+    ]
     currency = data["plans"][0]["currency"]
     best = rows[0]
     headline = _("{model}, {tokens} tokens on {gpus} x {device}: {days} days; the best of {tried} "
@@ -80,6 +85,22 @@ def trained(wish: ToPlan) -> Answer:
         _time(data, rows), tuple(_facts(found, row, currency) for row in rows),
         tuple(_reasons(found, data, at) for at in range(len(rows))), _usual(found),
     )  # fmt: skip
+
+
+def short(plan: Mapping[str, Any]) -> str:
+    """A division of :meth:`Plan.to_json` in few letters: what is 1 or usual is left out.
+
+    >>> short({"dp": 8, "tp": 2, "pp": 1, "cp": 1, "ep": 1, "interleave": 1, "zero": 3,
+    ...        "recompute": "full", "micro": 1, "accumulation": 4})
+    'dp 8 · tp 2 · ZeRO-3 · 1 x 4 · full recompute'
+    """
+    words = [f"{name} {plan[name]}" for name in ("dp", "tp", "pp", "cp", "ep") if plan[name] > 1]
+    words += [f"v {plan['interleave']}"] if plan["interleave"] > 1 else []
+    words += [f"ZeRO-{plan['zero']}"] if plan["zero"] > 1 else []
+    words += [f"{plan['micro']} x {plan['accumulation']}"]
+    if plan["recompute"] != "none":
+        words.append(_("{level} recompute").format(level=plan["recompute"]))
+    return " · ".join(words)
 
 
 def _usual(found: Training) -> dict[str, str]:
@@ -138,6 +159,7 @@ def _time(data: dict[str, Any], rows: list[dict[str, Any]]) -> StackSpec:
 def _facts(found: Training, row: dict[str, Any], currency: str) -> tuple[tuple[str, str], ...]:
     size = format_value(int(found.capacity), "B")
     facts = [
+        (_("division"), short(row["plan"])),
         (_("time"), _("{days} days").format(days=written(row["days"], "days"))),
         (_("tokens/s"), written(row["tokens_per_s"], "count")),
         ("MFU", written(row["mfu"], "percent")),

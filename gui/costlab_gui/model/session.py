@@ -98,6 +98,8 @@ class Session:
         store: file of runs; "" is the default one.
         measure: what the Measure page asks for.
         plan: what the Plan page asks for.
+        plan_view, plan_quantity: the picture of the Plan page, and what its curves are of; "":
+            the first that there is.
     """
 
     programs: tuple[str, ...] = ("full_attention", "sliding_window", "linear_attention", "lstm")
@@ -123,6 +125,8 @@ class Session:
     store: str = ""
     measure: ToMeasure = field(default_factory=ToMeasure)
     plan: ToPlan = field(default_factory=ToPlan)
+    plan_view: str = "memory"
+    plan_quantity: str = ""
 
     @property
     def shown(self) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from costlab_gui.model.session import (
     Setting,
     ToMeasure,
 )
-from costlab_gui.model.to_plan import JOBS, ToPlan
+from costlab_gui.model.to_plan import JOBS, VIEWS, ToPlan
 
 SCHEMA = "costlab.session/1"
 SUFFIX = ".costlab.json"
@@ -170,6 +170,7 @@ def _check(session: Session) -> None:
         *(("metrics", metric, METRICS) for metric in session.metrics),
         ("map_metric", session.map_metric, MAP_METRICS),
         ("job", session.plan.job, JOBS),
+        ("plan_view", session.plan_view, VIEWS),
         *(("mode", setting.mode, MODES) for setting in settings),
         *(("dtype", setting.dtype, DTYPES) for setting in settings),
     ]

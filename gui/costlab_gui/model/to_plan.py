@@ -7,6 +7,9 @@ from dataclasses import dataclass
 TRAIN, SERVE = "train", "serve"
 JOBS = (TRAIN, SERVE, "finetune", "lora", "qlora", "distill", "dpo", "rlhf")
 
+VIEWS = ("memory", "time", "pareto", "gpus", "n", "b")
+"""Pictures of a plan."""
+
 
 @dataclass(frozen=True, slots=True)
 class ToPlan:

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 CURVES_ONLY = frozenset(
     {"page", "over", "low", "high", "metrics", "log_x", "log_y", "linked", "budget", "runs",
-     "store", "reference", "hands", "measure", "plan"}
+     "store", "reference", "hands", "measure", "plan", "plan_view",
+     "plan_quantity"}
 )  # fmt: skip
 """Fields of the session that change only the curves page, what is measured, or the plan."""
 

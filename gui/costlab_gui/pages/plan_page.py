@@ -2,37 +2,45 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, Qt, QTimer
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QScrollArea, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtCore import QRectF, QSignalBlocker, Qt, QTimer
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
 
-from costlab.figures.spec import AnyFigure, StackSpec
+from costlab.figures.spec import AnyFigure, FigureSpec, StackSpec
 from costlab.figures.stack_svg import column_span
 from costlab.i18n import _
 from costlab_gui.hub import Hub
 from costlab_gui.jobs.worker import Worker
 from costlab_gui.model.plan import Answer, Problem, ask
+from costlab_gui.model.plan_curves import (
+    MEMORY,
+    TIME,
+    Curve,
+    chosen,
+    curve,
+    quantities,
+    view_titles,
+)
 from costlab_gui.pages.page import Page
 from costlab_gui.theme.stylesheet import set_role
 from costlab_gui.widgets.card import Card
+from costlab_gui.widgets.elided_label import ElidedLabel
 from costlab_gui.widgets.empty_state import EmptyState
 from costlab_gui.widgets.export_buttons import ExportButtons
-from costlab_gui.widgets.fact_list import FactList
 from costlab_gui.widgets.plan_form import PlanForm
 from costlab_gui.widgets.plan_table import PlanTable
-from costlab_gui.widgets.reason_list import ReasonList
+from costlab_gui.widgets.plan_why import PlanWhy
 from costlab_gui.widgets.segmented import SegmentedControl
 from costlab_gui.widgets.svg_figure import SvgFigure
 
-MEMORY, TIME = "memory", "time"
+_FIELDS = frozenset({"plan", "plan_view", "plan_quantity"})
 _SHARES = [560, 440]  # of picture and table, to begin with
 _PATIENCE_MS = 100
-_WHY_EM = 20
 
 
 class PlanPage(Page):
     """Inputs at the left, picture and plans in the middle, the reasons of one plan at the right.
 
-    Answers are computed in a thread; the one before stays until the next is there.
+    Answers and curves are computed in a thread; those before stay until the next are there.
     """
 
     key = "plan"
@@ -46,20 +54,20 @@ class PlanPage(Page):
         self._number = 0
         self.form = PlanForm(hub)
         self.choice = SegmentedControl(_("what is shown"))
-        self.choice.set_choices([(MEMORY, _("Memory")), (TIME, _("Time"))])
-        self.choice.set_value([MEMORY])
-        self.headline = QLabel()
-        self.headline.setWordWrap(True)
+        self.quantity = QComboBox()
+        self.quantity.setAccessibleName(_("quantity of the curve"))
+        self.headline = ElidedLabel()
         set_role(self.headline, "strong")
         self.progress = QLabel(_("computing…"))
         set_role(self.progress, "dim")
         self.progress.hide()
         self.plot = SvgFigure()
         self.plot.setAccessibleName(_("plans"))
+        self.missing = QLabel()
+        self.missing.setWordWrap(True)
+        set_role(self.missing, "small")
         self.table = PlanTable()
-        self.facts = FactList(_("the plan in short"))
-        self.reasons = ReasonList(_("reasons"))
-        self.notes = ReasonList(_("assumptions"))
+        self.why = PlanWhy()
         self.empty = EmptyState("info", "")
         self.empty.hide()
         self._lay_out()
@@ -70,7 +78,10 @@ class PlanPage(Page):
         self._patience.setInterval(_PATIENCE_MS)
         self._patience.timeout.connect(self.progress.show)
         hub.closing.connect(self._patience.stop)
-        self.choice.chosen.connect(lambda _keys: self._draw())
+        self.choice.chosen.connect(lambda keys: hub.change(_("plan: view"), plan_view=keys[0]))
+        self.quantity.activated.connect(
+            lambda at: hub.change(_("plan: quantity"), plan_quantity=self.quantity.itemData(at))
+        )
         self.table.picked.connect(self.pick)
         self.plot.clicked.connect(lambda at: self.pick(int(at[0])))
         self.plot.stepped.connect(self._stepped)
@@ -78,13 +89,16 @@ class PlanPage(Page):
     def _lay_out(self) -> None:
         head = QHBoxLayout()
         head.addWidget(self.choice)
+        head.addWidget(self.quantity)
         head.addWidget(self.progress)
         head.addStretch(1)
         head.addWidget(ExportButtons(self.export_figure, self.copy_figure))
         figure = Card()
-        figure.body.addWidget(self.headline)
         figure.body.addWidget(self.plot, 1)
-        plans = Card(_("Plans"))
+        figure.body.addWidget(self.missing)
+        plans = Card()
+        plans.setAccessibleName(_("plans"))
+        plans.body.addWidget(self.headline)
         plans.body.addWidget(self.table, 1)
         self._middle = QSplitter(Qt.Orientation.Vertical)
         self._middle.setHandleWidth(8)
@@ -92,16 +106,6 @@ class PlanPage(Page):
         self._middle.addWidget(figure)
         self._middle.addWidget(plans)
         self._middle.setSizes(_SHARES)
-        why = Card(_("This plan"))
-        why.body.addWidget(self.facts)
-        why.body.addWidget(self.reasons)
-        why.body.addWidget(self.notes)
-        why.body.addStretch(1)
-        self._why = QScrollArea()
-        self._why.setWidgetResizable(True)
-        self._why.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._why.setWidget(why)
-        self._why.setFixedWidth(_WHY_EM * self.fontMetrics().horizontalAdvance("m"))
         middle = QVBoxLayout()
         middle.setSpacing(8)
         middle.addLayout(head)
@@ -112,8 +116,8 @@ class PlanPage(Page):
         layout.setSpacing(12)
         layout.addWidget(self.form)
         layout.addLayout(middle, 1)
-        layout.addWidget(self._why)
-        self.columns = (self.form, self._why)
+        layout.addWidget(self.why)
+        self.columns = (self.form, self.why)
 
     @property
     def title(self) -> str:
@@ -130,6 +134,13 @@ class PlanPage(Page):
         return self._row
 
     @property
+    def view(self) -> str:
+        """The picture that is shown, of ``model.plan_curves.VIEWS``."""
+        titles = view_titles(self.hub.session.plan.job)
+        wanted = self.hub.session.plan_view
+        return wanted if wanted in titles else MEMORY
+
+    @property
     def is_read(self) -> bool:
         """Whether picture and table show what is asked."""
         return not self._worker.busy and self._filled is self._shown is not None
@@ -138,13 +149,34 @@ class PlanPage(Page):
         return self.plot.spec
 
     def refresh(self, changed: frozenset[str]) -> None:
-        if changed and "plan" not in changed:
+        if changed and not changed & _FIELDS:
             return
-        self.form.follow()
-        self.compute()
+        self._follow()
+        if self._shown is None or not changed or "plan" in changed:
+            self.form.follow()
+            self.compute()
+        else:
+            self._number += 1
+            self._draw()
+
+    def _follow(self) -> None:
+        """Offer the views and quantities of the job."""
+        wish, view = self.hub.session.plan, self.view
+        self.choice.set_choices(list(view_titles(wish.job).items()))
+        self.choice.set_value([view])
+        heads = quantities(wish, view)
+        self.quantity.setVisible(len(heads) > 1)
+        if heads:
+            blocker = QSignalBlocker(self.quantity)
+            self.quantity.clear()
+            for head in heads:
+                self.quantity.addItem(head.title, head.key)
+            key = chosen(wish, view, self.hub.session.plan_quantity).key
+            self.quantity.setCurrentIndex(self.quantity.findData(key))
+            blocker.unblock()
 
     def compute(self) -> None:
-        """Have the answer computed."""
+        """Have the answer computed, and the curve if one is looked at."""
         wish = self.hub.session.plan
         self._number += 1
         number = self._number
@@ -157,13 +189,12 @@ class PlanPage(Page):
     def _take(self, number: int, found: Answer | Problem | None) -> None:
         if found is None or number != self._number:
             return
-        self._patience.stop()
-        self.progress.hide()
         before = self._answer
         self._shown = found
         if isinstance(found, Problem):
             self._answer = None
             self._filled = found
+            self._done()
             self.form.show_problem(found)
             self._show_nothing(found.text)
             return
@@ -172,10 +203,7 @@ class PlanPage(Page):
         same = before is not None and before.wish.job == found.wish.job
         if not same or self._row >= len(found.rows):
             self._row = found.best
-        self._middle.show()
-        self.empty.hide()
         self.headline.setText(found.headline)
-        self.choice.set_usable(TIME, found.time is not None, _("causes are not known of this job"))
         self._draw()
         # In pieces of their own: together they take longer than a frame.
         self.hub.idle.first(lambda: self._fill(found))
@@ -186,17 +214,14 @@ class PlanPage(Page):
         self._filled = found
         self.form.show_usual(found.usual)
         self.table.show_answer(found, self._row)
-        self.notes.show_reasons([(_("Assumed"), "; ".join(found.assumptions))])
-        self._explain()
+        self.why.show_row(found, self._row)
 
     def _show_nothing(self, why: str) -> None:
         self._middle.hide()
-        self.facts.show_facts(())
-        self.reasons.show_reasons([(_("What binds"), why)])
-        self.notes.show_reasons(())
         self.plot.show_figure(None)
         self.empty.show()
         self.empty.say(why)
+        self.why.show_problem(why)
 
     def pick(self, row: int) -> None:
         """Explain one row."""
@@ -205,22 +230,53 @@ class PlanPage(Page):
             return
         self._row = row
         self.table.show_answer(answer, row)
-        self._explain()
+        self.why.show_row(answer, row)
         self._outline()
-
-    def _explain(self) -> None:
-        if self._answer is not None:
-            self.facts.show_facts(self._answer.facts[self._row])
-            self.reasons.show_reasons(self._answer.reasons[self._row])
 
     def _draw(self) -> None:
-        answer = self._answer
+        """Show the picture of the view; a curve is computed first."""
+        answer, view = self._answer, self.view
         if answer is None:
             return
-        spec = answer.time if self.choice.value[0] == TIME and answer.time else answer.memory
+        if view in (MEMORY, TIME):
+            self._done()
+            spec = answer.time if view == TIME and answer.time is not None else answer.memory
+            self._picture(spec, answer.headline)
+            return
+        wish, number = answer.wish, self._number
+        key = self.hub.session.plan_quantity
+        self._patience.start()
+
+        def wanted() -> bool:
+            return number == self._number
+
+        self._worker.do(
+            lambda: curve(wish, view, key, wanted), lambda found: self._take_curve(number, found)
+        )
+
+    def _take_curve(self, number: int, found: Curve) -> None:
+        if number != self._number:
+            return
+        self._done()
+        if found.figure is None:
+            self._show_nothing(found.why)
+            return
+        names = view_titles(self.hub.session.plan.job)
+        reasons = [f"{names[self.view]} {at}: {why}" for at, why in found.missing.items()]
+        self._picture(found.figure, found.text, "\n".join(reasons))
+
+    def _picture(self, spec: StackSpec | FigureSpec, text: str, missing: str = "") -> None:
         self.plot.show_figure(spec)
-        self.plot.setAccessibleDescription(answer.headline)
+        self.plot.setAccessibleDescription(text)
+        self.missing.setText(missing)
+        self.missing.setVisible(bool(missing))
+        self._middle.show()
+        self.empty.hide()
         self._outline()
+
+    def _done(self) -> None:
+        self._patience.stop()
+        self.progress.hide()
 
     def _outline(self) -> None:
         spec, frame = self.plot.spec, self.plot.frame
@@ -235,8 +291,5 @@ class PlanPage(Page):
             self.pick(min(max(self._row + dx - dy, 0), len(self._answer.rows) - 1))
 
     def retheme(self) -> None:
-        self.plot.retheme()
-        self.empty.retheme()
-        self.table.retheme()
-        self.reasons.retheme()
-        self.notes.retheme()
+        for widget in (self.plot, self.empty, self.table, self.why):
+            widget.retheme()

@@ -69,7 +69,7 @@ def _row(answer: Answer, at: int) -> TableRow:
     for head in answer.heads:
         text, value = answer.text(at, head), row.get(head.key)
         if not head.figures:
-            cells.append(Cell(text, hint=text))
+            cells.append(Cell(text, hint=str(row.get("text", text))))
         else:
             cells.append(Cell(text, -1.0 if value is None else float(value)))
     return TableRow(tuple(cells))

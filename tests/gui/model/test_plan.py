@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import json
 import shlex
+from dataclasses import replace
 
 import pytest
 
 from costlab.cli.__main__ import main
 from costlab_gui.model.plan import Answer, Problem, ask
+from costlab_gui.model.plan_curves import (
+    BATCH,
+    GPUS,
+    LENGTH,
+    PARETO,
+    command,
+    curve,
+    quantities,
+    view_titles,
+)
 from costlab_gui.model.plan_fields import FIELDS, command_line, work_fields
 from costlab_gui.model.to_plan import JOBS, ToPlan
 
@@ -115,3 +126,69 @@ def test_every_field_is_an_option_of_the_command() -> None:
 
     assert set(FIELDS) == known
     assert {name for job in JOBS for name in work_fields(job)} <= known
+
+
+def _points(wish: ToPlan, view: str, key: str) -> dict[float, float]:
+    found = curve(wish, view, key)
+    assert found.figure is not None, found.why
+    series = found.figure.series[0]
+    return dict(zip(series.x, series.y, strict=True))
+
+
+def test_curves_over_an_input_are_answers_at_its_values() -> None:
+    days = _points(TRAIN, GPUS, "days")
+    assert list(days) == [8, 16, 32, 64, 128, 256, 512]
+    other = _answer(replace(TRAIN, gpus="128"))
+    assert days[128] == other.rows[0]["days"]
+
+    memory = _points(TRAIN, LENGTH, "memory_total_bytes")
+    assert memory[1024.0] == _answer(replace(TRAIN, length="1024")).rows[0]["memory_total_bytes"]
+    step = _points(TUNE, BATCH, "step_s_at_least")
+    assert step[2] == _answer(replace(TUNE, micro="2")).data["step_s_at_least"]
+
+
+def test_the_front_has_what_no_other_beats_in_time_and_cost(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = curve(TRAIN, PARETO, "cost")
+    assert found.figure is not None
+    points = {ring.label: (ring.x, ring.y) for ring in found.figure.rings}
+    every = found.figure.series[0]
+    for at in zip(every.x, every.y, strict=True):
+        beaten = any(x <= at[0] and y <= at[1] and (x, y) != at for x, y in points.values())
+        assert beaten != (at in points.values())
+
+    # The copied command compares the same clusters.
+    assert main([*shlex.split(command(TRAIN, PARETO))[1:], "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["clusters"]
+    printed = {(row["best"]["days"], row["best"]["cost"]) for row in rows if row["best"]}
+    assert printed == set(zip(every.x, every.y, strict=True))
+
+
+def test_serving_is_drawn_over_the_concurrency() -> None:
+    rates = _points(SERVE, BATCH, "tokens_per_s")
+    shown = _answer(SERVE)
+    assert rates == {row["concurrency"]: row["tokens_per_s"] for row in shown.rows}
+    front = curve(SERVE, PARETO, "")
+    assert front.figure is not None and front.figure.x.label == "TPOT"
+
+
+def test_what_does_not_fit_is_missing_from_a_curve_with_its_reason() -> None:
+    found = curve(replace(TUNE, length="2048"), LENGTH, "peak_bytes")
+
+    assert found.figure is not None and found.missing
+    assert all(value not in found.figure.series[0].x for value in found.missing)
+    assert all("does not fit" in why for why in found.missing.values())
+
+
+def test_a_curve_that_nobody_waits_for_is_not_computed() -> None:
+    found = curve(replace(TRAIN, tokens="21B"), GPUS, "days", wanted=lambda: False)
+
+    assert found.figure is None
+
+
+def test_every_view_of_every_job_has_quantities() -> None:
+    for job in JOBS:
+        for view in view_titles(job):
+            heads = quantities(replace(TRAIN, job=job), view)
+            assert bool(heads) == (view not in ("memory", "time"))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from pytestqt.qtbot import QtBot
 
-from costlab.figures.spec import StackSpec
+from costlab.figures.spec import FigureSpec, StackSpec
 from costlab_gui.hub import Hub
 from costlab_gui.model.document import Document
 from costlab_gui.model.session import Session
@@ -45,7 +46,7 @@ def test_it_opens_with_an_answer_in_picture_table_and_words(page: PlanPage) -> N
     assert page.figure() == answer.memory
     assert table.model().rowCount() == len(answer.rows) == 12
     assert table.selected_row() == page.row == 0
-    assert page.reasons.reasons == answer.reasons[0]
+    assert page.why.reasons.reasons == answer.reasons[0]
     assert page.headline.text().startswith("llama-2-7b, 300 000 000 000 tokens on 8 x A100")
     # What was not given is told in the fields.
     assert page.form.fields["network"].line is not None
@@ -58,7 +59,7 @@ def test_another_plan_is_picked_in_table_and_picture(page: PlanPage, qtbot: QtBo
     assert table is not None and answer is not None
     table.select_row(2)
     assert page.row == 2
-    assert page.reasons.reasons == answer.reasons[2]
+    assert page.why.reasons.reasons == answer.reasons[2]
 
     page.plot.clicked.emit((4.5, 1.0))
     assert table.selected_row() == page.row == 4
@@ -89,7 +90,7 @@ def test_each_job_shows_its_fields_and_columns(page: PlanPage, qtbot: QtBot) -> 
     assert page.form.fields["prompt"].isVisible() and not page.form.fields["tokens"].isVisible()
     assert page.table.table is not None
     assert page.table.table.model().headerData(1, Qt.Orientation.Horizontal) == "TTFT"
-    assert not page.choice.button("time").isEnabled()
+    assert page.choice.value == ("memory",)
     figure = page.figure()
     assert isinstance(figure, StackSpec) and figure.layers[0].name == "weights"
 
@@ -112,3 +113,36 @@ def test_what_does_not_fit_is_said_with_what_would_help(page: PlanPage, qtbot: Q
     _ask(page, qtbot, price="3")
     assert not page.empty.isVisible() and page.figure() is not None
     assert not page.form.fields["price"].line.property("wrong")  # type: ignore[union-attr]
+
+
+def test_curves_are_views_of_their_own_kept_in_the_session(page: PlanPage, qtbot: QtBot) -> None:
+    page.choice.button("gpus").click()
+    page.hub.flush()
+    qtbot.waitUntil(lambda: page.is_read)
+    figure = page.figure()
+    assert isinstance(figure, FigureSpec) and figure.x.label == "GPUs"
+    assert page.hub.session.plan_view == "gpus"
+    assert [page.quantity.itemData(at) for at in range(3)] == ["days", "cost", "energy_j"]
+
+    page.quantity.setCurrentIndex(1)
+    page.quantity.activated.emit(1)
+    page.hub.flush()
+    qtbot.waitUntil(lambda: page.is_read)
+    figure = page.figure()
+    assert isinstance(figure, FigureSpec) and figure.y.label == "cost in EUR"
+    assert "8: " in page.plot.accessibleDescription()
+
+    # Another input: the curve follows.
+    _ask(page, qtbot, price="4")
+    again = page.figure()
+    assert isinstance(again, FigureSpec)
+    assert again.series[0].y == pytest.approx([2 * y for y in figure.series[0].y])
+
+
+def test_the_picture_is_exported(page: PlanPage, qtbot: QtBot, tmp_path: Path) -> None:
+    for suffix in ("png", "svg", "csv"):
+        page.export_figure(tmp_path / f"plan.{suffix}")
+    qtbot.waitUntil(lambda: not page.hub.worker.busy)
+    assert (tmp_path / "plan.png").stat().st_size > 5000
+    assert "capacity" in (tmp_path / "plan.svg").read_text(encoding="utf-8")
+    assert "weights" in (tmp_path / "plan.csv").read_text(encoding="utf-8")
