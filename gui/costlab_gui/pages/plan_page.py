@@ -20,12 +20,16 @@ from costlab_gui.model.plan_curves import (
     quantities,
     view_titles,
 )
+from costlab_gui.model.plan_help import helpful
+from costlab_gui.model.plan_origin import origin
+from costlab_gui.model.to_plan import ToPlan
 from costlab_gui.pages.page import Page
 from costlab_gui.theme.stylesheet import set_role
 from costlab_gui.widgets.card import Card
 from costlab_gui.widgets.elided_label import ElidedLabel
 from costlab_gui.widgets.empty_state import EmptyState
 from costlab_gui.widgets.export_buttons import ExportButtons
+from costlab_gui.widgets.origin_dialog import show_origin
 from costlab_gui.widgets.plan_form import PlanForm
 from costlab_gui.widgets.plan_table import PlanTable
 from costlab_gui.widgets.plan_why import PlanWhy
@@ -52,6 +56,7 @@ class PlanPage(Page):
         self._shown: Answer | Problem | None = None
         self._row = 0
         self._number = 0
+        self._help: ToPlan | None = None
         self.form = PlanForm(hub)
         self.choice = SegmentedControl(_("what is shown"))
         self.quantity = QComboBox()
@@ -83,6 +88,8 @@ class PlanPage(Page):
             lambda at: hub.change(_("plan: quantity"), plan_quantity=self.quantity.itemData(at))
         )
         self.table.picked.connect(self.pick)
+        self.table.asked.connect(self.open_origin)
+        self.empty.acted.connect(self._take_help)
         self.plot.clicked.connect(lambda at: self.pick(int(at[0])))
         self.plot.stepped.connect(self._stepped)
 
@@ -181,12 +188,16 @@ class PlanPage(Page):
         self._number += 1
         number = self._number
         self._patience.start()
-        self._worker.do(
-            lambda: ask(wish) if number == self._number else None,
-            lambda found: self._take(number, found),
-        )
 
-    def _take(self, number: int, found: Answer | Problem | None) -> None:
+        def work() -> tuple[Answer | Problem | None, tuple[str, ToPlan] | None]:
+            found = ask(wish) if number == self._number else None
+            return found, helpful(wish, found) if isinstance(found, Problem) else None
+
+        self._worker.do(work, lambda found: self._take(number, *found))
+
+    def _take(
+        self, number: int, found: Answer | Problem | None, help_: tuple[str, ToPlan] | None
+    ) -> None:
         if found is None or number != self._number:
             return
         before = self._answer
@@ -196,7 +207,8 @@ class PlanPage(Page):
             self._filled = found
             self._done()
             self.form.show_problem(found)
-            self._show_nothing(found.text)
+            self._help = None if help_ is None else help_[1]
+            self._show_nothing(found.text, "" if help_ is None else help_[0])
             return
         self._answer = found
         self.form.show_problem(None)
@@ -216,12 +228,26 @@ class PlanPage(Page):
         self.table.show_answer(found, self._row)
         self.why.show_row(found, self._row)
 
-    def _show_nothing(self, why: str) -> None:
+    def _show_nothing(self, why: str, action: str = "") -> None:
         self._middle.hide()
         self.plot.show_figure(None)
         self.empty.show()
-        self.empty.say(why)
+        self.empty.say(why, action)
         self.why.show_problem(why)
+
+    def _take_help(self) -> None:
+        if self._help is not None:
+            self.hub.change(self.empty.action.text().lower(), plan=self._help)
+
+    def open_origin(self, row: int, column: int) -> None:
+        """Say where a number of the table comes from."""
+        answer = self._answer
+        if answer is None or not 0 <= row < len(answer.rows):
+            return
+        head = answer.heads[column]
+        self._worker.do(
+            lambda: origin(answer, row, head), lambda found: show_origin(found, self.window())
+        )
 
     def pick(self, row: int) -> None:
         """Explain one row."""

@@ -21,6 +21,8 @@ from costlab_gui.model.plan_curves import (
     view_titles,
 )
 from costlab_gui.model.plan_fields import FIELDS, command_line, work_fields
+from costlab_gui.model.plan_help import helpful
+from costlab_gui.model.plan_origin import origin
 from costlab_gui.model.to_plan import JOBS, ToPlan
 
 TRAIN = ToPlan(
@@ -192,3 +194,52 @@ def test_every_view_of_every_job_has_quantities() -> None:
         for view in view_titles(job):
             heads = quantities(replace(TRAIN, job=job), view)
             assert bool(heads) == (view not in ("memory", "time"))
+
+
+@pytest.mark.parametrize(
+    ("wish", "label"),
+    [
+        (ToPlan(model="gpt3-175b", device="A100-80G-SXM", gpus="8"), "Use 40 GPUs"),
+        (ToPlan(job="serve", model="llama-3-70b", gpus="1"), "Use 4 GPUs"),
+        (ToPlan(job="finetune", model="llama-3-8b", gpus="1"), "Use offload"),
+        (ToPlan(job="lora", model="llama-2-7b", gpus="1", micro="32"), "Use b = 1"),
+    ],
+)
+def test_what_helps_is_tried_before_it_is_offered(wish: ToPlan, label: str) -> None:
+    problem = ask(wish)
+    assert isinstance(problem, Problem)
+    found = helpful(wish, problem)
+
+    assert found is not None and found[0] == label
+    assert isinstance(ask(found[1]), Answer)
+
+
+def test_where_nothing_helps_nothing_is_offered() -> None:
+    wish = ToPlan(model="gpt-4")
+    problem = ask(wish)
+    assert isinstance(problem, Problem)
+    assert helpful(wish, problem) is None
+
+
+def test_the_origin_of_a_number_is_its_sum_with_constants_and_sources() -> None:
+    shown = _answer(TRAIN)
+    memory = next(head for head in shown.heads if head.key == "memory_total_bytes")
+    found = origin(shown, 0, memory)
+    assert found.value == shown.text(0, memory)
+    formula = {line.label: line.text for line in found.sections[0].lines}
+    assert set(formula) == {kind for kind, size in shown.rows[0]["memory_bytes"].items() if size}
+    constants = {line.label: line for line in found.sections[1].lines}
+    assert "312 TFLOP/s" in constants["matrix rate bfloat16"].text
+    assert constants["matrix rate bfloat16"].link.startswith("https://")
+    assert constants["memory"].text == "60GiB, as it was given"
+    assert any("error" in line.text for line in found.sections[2].lines)
+
+
+@pytest.mark.parametrize("wish", [TRAIN, SERVE, TUNE], ids=lambda wish: wish.job)
+def test_every_number_has_an_origin(wish: ToPlan) -> None:
+    shown = _answer(wish)
+    for head in shown.heads:
+        found = origin(shown, 0, head)
+        assert found.sections[0].lines and found.sections[-1].lines
+        assert found.kind == "predicted, not measured"
+        assert "None" not in found.text()

@@ -17,6 +17,7 @@ from costlab_gui.model.session import Session
 from costlab_gui.model.to_plan import ToPlan
 from costlab_gui.model.workspace import Workspace
 from costlab_gui.pages.plan_page import PlanPage
+from costlab_gui.widgets.origin_dialog import OriginDialog
 
 WISH = ToPlan(model="llama-2-7b", device="A100-80G-SXM", gpus="8", price="2")
 
@@ -146,3 +147,26 @@ def test_the_picture_is_exported(page: PlanPage, qtbot: QtBot, tmp_path: Path) -
     assert (tmp_path / "plan.png").stat().st_size > 5000
     assert "capacity" in (tmp_path / "plan.svg").read_text(encoding="utf-8")
     assert "weights" in (tmp_path / "plan.csv").read_text(encoding="utf-8")
+
+
+def test_what_would_help_is_one_press_away(page: PlanPage, qtbot: QtBot) -> None:
+    _ask(page, qtbot, model="gpt3-175b", gpus="8")
+    assert page.empty.action.text() == "Use 40 GPUs"
+    page.empty.action.click()
+    page.hub.flush()
+    qtbot.waitUntil(lambda: page.is_read)
+    assert page.hub.session.plan.gpus == "40"
+    assert page.answer is not None
+
+
+def test_a_number_opens_where_it_comes_from(page: PlanPage, qtbot: QtBot) -> None:
+    table = page.table.table
+    assert table is not None and page.answer is not None
+    table.select_row(1)
+    column = [head.key for head in page.answer.heads].index("mfu")
+    table.setCurrentIndex(table.model().index(1, column))
+    table.activated.emit(table.currentIndex())
+    qtbot.waitUntil(lambda: bool(page.window().findChildren(OriginDialog)))
+    dialog = page.window().findChildren(OriginDialog)[0]
+    assert dialog.origin.value == page.answer.text(1, page.answer.heads[column])
+    dialog.reject()
