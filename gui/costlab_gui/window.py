@@ -163,6 +163,9 @@ class MainWindow(QMainWindow):
             self._state = self.columns.saveState()
         elif not own:
             self._state = None
+        focused = self.focusWidget()
+        if own and focused is not None and not self.stack.isAncestorOf(focused):
+            self.tabs.setFocus()  # else it would go to whatever comes next
         for column in (self.left, self.right):
             column.setVisible(not own and column not in self._folded)
         self.top_bar.show_setting(not own)

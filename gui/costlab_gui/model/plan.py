@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any
 
@@ -11,6 +12,9 @@ from costlab.errors import CostLabError, InputError, UnknownNameError
 from costlab.figures.spec import StackSpec
 from costlab.hardware.catalogue import load_profile, profile_names
 from costlab.i18n import _
+from costlab.planning.api import usual_batch
+from costlab.planning.bundled import named
+from costlab.planning.model import usual_length
 from costlab.units import (
     format_count,
     format_percent,
@@ -119,6 +123,25 @@ def ask(wish: ToPlan) -> Answer | Problem:
         return Problem(str(error))
 
 
+def usual(wish: ToPlan) -> dict[str, str]:
+    """What stands in for empty fields where there is no answer, as far as it is known."""
+    found: dict[str, str] = {}
+    with suppress(CostLabError):
+        found["length"] = str(usual_length(named(wish.model)))
+        length = count(wish, "length") or int(found["length"])
+        found["batch"] = str(usual_batch(count(wish, "gpus", 8) or 1, length))
+    with suppress(CostLabError):
+        profile = load_profile(wish.device)
+        constants = {"link": profile.link, "network": profile.network}
+        rates = {name: c.value for name, c in constants.items() if c is not None}
+        found |= {name: format_value(rate, "B/s") for name, rate in rates.items()}
+        if profile.per_node is not None:
+            found["per_node"] = str(int(profile.per_node.value))
+        if profile.capacity is not None:
+            found["memory"] = format_value(int(profile.capacity.value), "B")
+    return found
+
+
 def written(value: Any, form: str, currency: str = "EUR") -> str:
     """A value as ``costlab plan`` prints it; a dash where there is none."""
     if value is None:
@@ -187,11 +210,6 @@ def device_names() -> tuple[str, ...]:
 @cache
 def _with_memory() -> tuple[str, ...]:
     return tuple(name for name in profile_names() if load_profile(name).capacity is not None)
-
-
-def same_but(wish: ToPlan, **changes: str) -> ToPlan:
-    """A wish with other texts."""
-    return replace(wish, **changes)  # type: ignore[arg-type]
 
 
 def _read(wish: ToPlan, name: str, parse: Callable[[str], Any]) -> Any:

@@ -68,7 +68,7 @@ _ALL = (
     Field("chunk", _("chunk"), _("tokens of a prompt that go through with each decode step"),
           usual=_("whole prompt")),
     Field("micro", "b", _("sequences of a device and pass"), SIZE, "1", low=1, high=1024),
-    Field("rank", "r", _("rank of the adapters"), SIZE, "16", low=1, high=1024),
+    Field("rank", _("rank"), _("of the adapters; none: every weight learns")),
     Field("targets", _("targets"), _("matrices that get adapters"), CHOICE, choices=("", "q,v",
           "all")),
     Field("answer", _("answer"), _("tokens that RLHF generates"), SIZE, "512", low=1,

@@ -17,7 +17,8 @@ from costlab_gui.model.to_plan import ToPlan
 
 # Bottom of the stack first, with palette indices that neighbours tell apart.
 KINDS = {"weights": 3, "gradients": 4, "optimizer": 1, "activations": 0, "buffers": 2, "reserve": 7}
-_CAUSE_COLOURS = dict(zip(CAUSES, (3, 6, 1, 4, 5, 2, 7, 0, 8), strict=True))
+# Recurrence is of recurrent layers, expert of mixtures: one colour serves both.
+_CAUSE_COLOURS = dict(zip(CAUSES, (3, 6, 1, 4, 6, 2, 7, 0, 5), strict=True))
 
 
 def heads(currency: str) -> tuple[Head, ...]:
@@ -76,7 +77,7 @@ def trained(wish: ToPlan) -> Answer:
     best = rows[0]
     headline = _("{model}, {tokens} tokens on {gpus} x {device}: {days} days; the best of {tried} "
                  "plans, {fit} of which fit").format(
-        model=data["model"], tokens=format_count(int(found.tokens)), gpus=data["gpus"],
+        model=data["model"], tokens=_billions(found.tokens), gpus=data["gpus"],
         device=data["device"], days=written(best["days"], "days"), tried=data["tried"],
         fit=data["fit"],
     )  # fmt: skip
@@ -114,6 +115,10 @@ def _usual(found: Training) -> dict[str, str]:
         "network": _rate(machines.network_bytes_per_s),
         "memory": format_value(int(found.capacity), "B"),
     }
+
+
+def _billions(tokens: float) -> str:
+    return f"{tokens / 1e9:g}B" if tokens >= 1e9 else format_count(int(tokens))
 
 
 def _rate(value: float) -> str:
@@ -159,7 +164,6 @@ def _time(data: dict[str, Any], rows: list[dict[str, Any]]) -> StackSpec:
 def _facts(found: Training, row: dict[str, Any], currency: str) -> tuple[tuple[str, str], ...]:
     size = format_value(int(found.capacity), "B")
     facts = [
-        (_("division"), short(row["plan"])),
         (_("time"), _("{days} days").format(days=written(row["days"], "days"))),
         (_("tokens/s"), written(row["tokens_per_s"], "count")),
         ("MFU", written(row["mfu"], "percent")),
@@ -173,7 +177,7 @@ def _facts(found: Training, row: dict[str, Any], currency: str) -> tuple[tuple[s
 
 def _reasons(found: Training, data: dict[str, Any], at: int) -> tuple[tuple[str, str], ...]:
     rows = data["plans"]
-    reasons = [(_("What binds"), rows[at]["why"])]
+    reasons = [(_("Division"), rows[at]["text"]), (_("What binds"), rows[at]["why"])]
     if at:
         reasons.append((_("Why it lost"), _lost(rows, at)))
         return tuple(reasons)

@@ -14,9 +14,10 @@ from costlab_gui.model.plan import Answer, Head, amount, count, written
 from costlab_gui.model.plan_fields import job_title, work_fields
 from costlab_gui.model.to_plan import ToPlan
 
+# Adapters take the place of gradients and optimizer, and no job has a teacher and a reward model.
 _COLOURS = {
-    "weights": 3, "gradients": 4, "optimizer": 1, "adapters": 5, "teacher": 6, "reference": 2,
-    "reward": 8, "critic": 9, "reserve": 7,
+    "weights": 3, "gradients": 4, "optimizer": 1, "adapters": 4, "teacher": 6, "reference": 2,
+    "reward": 6, "critic": 5, "reserve": 7,
 }  # fmt: skip
 _MOMENT, _OTHER = 0, 6
 
@@ -75,8 +76,14 @@ def tuned(wish: ToPlan) -> Answer:
     return Answer(
         wish, data, headline, heads(), rows, best, _memory(data, rows), None,
         tuple(_facts(data, row) for row in rows), tuple(_reasons(data) for _row in rows),
-        {"length": str(found.length), "memory": format_value(int(found.capacity), "B")},
+        _usual(wish, found),
     )  # fmt: skip
+
+
+def _usual(wish: ToPlan, found: Tuning) -> dict[str, str]:
+    rank = "16" if wish.job in ("lora", "qlora") else _("none: every weight")
+    size = format_value(int(found.capacity), "B")
+    return {"length": str(found.length), "memory": size, "rank": rank}
 
 
 def _memory(data: dict[str, Any], rows: tuple[dict[str, Any], ...]) -> StackSpec:

@@ -10,7 +10,7 @@ from costlab.figures.stack_svg import column_span
 from costlab.i18n import _
 from costlab_gui.hub import Hub
 from costlab_gui.jobs.worker import Worker
-from costlab_gui.model.plan import Answer, Problem, ask
+from costlab_gui.model.plan import Answer, Problem, ask, usual
 from costlab_gui.model.plan_curves import (
     MEMORY,
     TIME,
@@ -206,6 +206,7 @@ class PlanPage(Page):
             self._answer = None
             self._filled = found
             self._done()
+            self.form.show_usual(usual(self.hub.session.plan))
             self.form.show_problem(found)
             self._help = None if help_ is None else help_[1]
             self._show_nothing(found.text, "" if help_ is None else help_[0])
@@ -233,7 +234,7 @@ class PlanPage(Page):
         self.plot.show_figure(None)
         self.empty.show()
         self.empty.say(why, action)
-        self.why.show_problem(why)
+        self.why.show_nothing()
 
     def _take_help(self) -> None:
         if self._help is not None:

@@ -25,7 +25,7 @@ from costlab_gui.widgets.error_line import ErrorLine
 from costlab_gui.widgets.size_control import SizeControl
 
 Value = Union[str, bool]
-_SYMBOL, _TITLE_EM = "prompt", 7
+_SYMBOL, _TITLE_EM = "prompt", 8
 _SNAP = Snap()
 
 

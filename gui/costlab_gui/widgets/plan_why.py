@@ -37,10 +37,10 @@ class PlanWhy(QScrollArea):
         self.reasons.show_reasons(answer.reasons[row])
         self.notes.show_reasons([(_("Assumed"), "; ".join(answer.assumptions))])
 
-    def show_problem(self, why: str) -> None:
-        """Say why there is no plan."""
+    def show_nothing(self) -> None:
+        """Say that there is no plan."""
         self.facts.show_facts(())
-        self.reasons.show_reasons([(_("What binds"), why)])
+        self.reasons.show_reasons([(_("No plan"), _("There is nothing to explain."))])
         self.notes.show_reasons(())
 
     def retheme(self) -> None:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from costlab.cli.__main__ import main
-from costlab_gui.model.plan import Answer, Problem, ask
+from costlab_gui.model.plan import Answer, Problem, ask, usual
 from costlab_gui.model.plan_curves import (
     BATCH,
     GPUS,
@@ -73,8 +73,8 @@ def test_plans_come_fastest_first_and_say_why_the_others_lost() -> None:
     assert steps == sorted(steps) and len(steps) == 12
     assert [row["number"] for row in shown.rows] == list(range(1, 13))
     titles = [title for title, _text in shown.reasons[0]]
-    assert titles[:2] == ["What binds", "Why the runner-up lost"]
-    assert [title for title, _text in shown.reasons[3]] == ["What binds", "Why it lost"]
+    assert titles[:3] == ["Division", "What binds", "Why the runner-up lost"]
+    assert [title for title, _text in shown.reasons[3]][1:] == ["What binds", "Why it lost"]
     assert "% of the step" in dict(shown.reasons[0])["What binds"]
 
 
@@ -243,3 +243,21 @@ def test_every_number_has_an_origin(wish: ToPlan) -> None:
         assert found.sections[0].lines and found.sections[-1].lines
         assert found.kind == "predicted, not measured"
         assert "None" not in found.text()
+
+
+def test_colours_of_one_picture_differ() -> None:
+    for wish in (TRAIN, SERVE, TUNE, RLHF, replace(RLHF, rank="8"), replace(RLHF, job="dpo")):
+        shown = _answer(wish)
+        for spec in filter(None, (shown.memory, shown.time)):
+            colours = [layer.colour for layer in spec.layers]
+            assert len(set(colours)) == len(colours) and max(colours) < 8, wish.job
+
+
+def test_fields_show_what_is_usual_even_where_nothing_fits() -> None:
+    wish = replace(TRAIN, model="gpt3-175b", gpus="8", batch="", length="")
+    found = usual(wish)
+    assert isinstance(ask(wish), Problem)
+    answered = _answer(replace(wish, gpus="1024", memory="")).usual
+    for name in ("length", "per_node", "link", "network", "memory"):
+        assert found[name] == answered[name], name
+    assert found["batch"] == _answer(replace(TRAIN, batch="", gpus="8")).usual["batch"]

@@ -48,7 +48,7 @@ def test_it_opens_with_an_answer_in_picture_table_and_words(page: PlanPage) -> N
     assert table.model().rowCount() == len(answer.rows) == 12
     assert table.selected_row() == page.row == 0
     assert page.why.reasons.reasons == answer.reasons[0]
-    assert page.headline.text().startswith("llama-2-7b, 300 000 000 000 tokens on 8 x A100")
+    assert page.headline.text().startswith("llama-2-7b, 300B tokens on 8 x A100")
     # What was not given is told in the fields.
     assert page.form.fields["network"].line is not None
     assert page.form.fields["per_node"].line.placeholderText() == "8"  # type: ignore[union-attr]
