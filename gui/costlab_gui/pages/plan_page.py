@@ -150,7 +150,8 @@ class PlanPage(Page):
     @property
     def is_read(self) -> bool:
         """Whether picture and table show what is asked."""
-        return not self._worker.busy and self._filled is self._shown is not None
+        read = not self._worker.busy and self._filled is self._shown is not None
+        return read and self.form.is_built
 
     def figure(self) -> AnyFigure | None:
         return self.plot.spec
@@ -160,7 +161,10 @@ class PlanPage(Page):
             return
         self._follow()
         if self._shown is None or not changed or "plan" in changed:
-            self.form.follow()
+            if self.form.is_built:
+                self.form.follow()
+            else:
+                self.hub.idle.first(self.form.build)
             self.compute()
         else:
             self._number += 1
@@ -206,13 +210,11 @@ class PlanPage(Page):
             self._answer = None
             self._filled = found
             self._done()
-            self.form.show_usual(usual(self.hub.session.plan))
-            self.form.show_problem(found)
+            self.form.show_usual(usual(self.hub.session.plan), found)
             self._help = None if help_ is None else help_[1]
             self._show_nothing(found.text, "" if help_ is None else help_[0])
             return
         self._answer = found
-        self.form.show_problem(None)
         same = before is not None and before.wish.job == found.wish.job
         if not same or self._row >= len(found.rows):
             self._row = found.best
@@ -225,7 +227,7 @@ class PlanPage(Page):
         if found is not self._shown:
             return
         self._filled = found
-        self.form.show_usual(found.usual)
+        self.form.show_usual(found.usual, None)
         self.table.show_answer(found, self._row)
         self.why.show_row(found, self._row)
 

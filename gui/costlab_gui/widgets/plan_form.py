@@ -48,10 +48,18 @@ class PlanForm(QScrollArea):
         self._hub = hub
         self._drag: int | None = None
         self._usual: Mapping[str, str] = {}
+        self._problem: Problem | None = None
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.fields: dict[str, PlanField] = {}
+        self.is_built = False
+        """Whether the controls are there; they take longer than a frame with the page."""
+
+    def build(self) -> None:
+        """Make the controls, and show the session."""
+        self.is_built = True
         self.job = _box(_("job"))
         for job in JOBS:
             self.job.addItem(job_title(job), job)
@@ -70,7 +78,6 @@ class PlanForm(QScrollArea):
         self.open.setToolTip(_("Open a config.json"))
         self.open.setAccessibleName(self.open.toolTip())
         self.device = _box(_("device"))
-        self.fields = {name: PlanField(field) for name, field in FIELDS.items()}
         self.work = Card(_("Work"))
         self.machines = Card(_("Cluster"))
         self.prices = Card(_("Prices"))
@@ -84,10 +91,7 @@ class PlanForm(QScrollArea):
         self.device.activated.connect(
             lambda index: self._change(device=self.device.itemData(index))
         )
-        for name, field in self.fields.items():
-            field.changed.connect(lambda value, name=name: self._change(**{name: value}))
-            field.pressed.connect(self._begin)
-            field.released.connect(self._end)
+        self.follow()
 
     def _lay_out(self) -> None:
         first = Card(_("Model and job"))
@@ -107,8 +111,21 @@ class PlanForm(QScrollArea):
             cards.addWidget(card)
         cards.addStretch(1)
         self.setWidget(inner)
-        for name, field in self.fields.items():
-            self._card(name).body.addWidget(field)
+
+    def _field(self, name: str) -> PlanField:
+        """The control of a field, made when a job first needs it."""
+        if name not in self.fields:
+            field = self.fields[name] = PlanField(FIELDS[name])
+            body = self._card(name).body
+            # In the order of the fields, whichever job made them first.
+            order = list(FIELDS)
+            before = [n for n in self.fields if order.index(n) < order.index(name)]
+            fixed = 1 if body is self.machines.body else 0
+            body.insertWidget(fixed + sum(self._card(n).body is body for n in before), field)
+            field.changed.connect(lambda value: self._change(**{name: value}))
+            field.pressed.connect(self._begin)
+            field.released.connect(self._end)
+        return self.fields[name]
 
     def _card(self, name: str) -> Card:
         if any(name in cluster_fields(job) for job in JOBS):
@@ -126,29 +143,32 @@ class PlanForm(QScrollArea):
         for blocker in blockers:
             blocker.unblock()
         shown = {*work_fields(wish.job), *cluster_fields(wish.job), *price_fields(wish.job)}
+        for name in FIELDS:
+            if name in shown:
+                self._field(name).show_value(getattr(wish, name), self._usual.get(name, ""))
+        self._say()
         for name, field in self.fields.items():
             field.setVisible(name in shown)
-            field.show_value(getattr(wish, name), self._usual.get(name, ""))
         self.prices.setVisible(bool(price_fields(wish.job)))
         bar = self.verticalScrollBar().sizeHint().width()
         em = self.fontMetrics().horizontalAdvance("m")
         needed = self._inner.minimumSizeHint().width()
         self.setFixedWidth(max(needed, _LEAST_EM * em) + bar)
 
-    def show_usual(self, usual: Mapping[str, str]) -> None:
-        """Say what stands in for empty fields."""
-        self._usual = usual
-        wish = self._hub.session.plan
-        for name, value in usual.items():
-            self.fields[name].show_value(getattr(wish, name), value)
+    def show_usual(self, usual: Mapping[str, str], problem: Problem | None) -> None:
+        """Say what stands in for empty fields, and mark the one that is wrong."""
+        self._usual, self._problem = usual, problem
+        if self.is_built:
+            self._say()
 
-    def show_problem(self, problem: Problem | None) -> None:
-        """Mark the field that is wrong; None: none."""
-        wrong = "" if problem is None else problem.field
-        text = "" if problem is None else problem.text
+    def _say(self) -> None:
+        wish, problem = self._hub.session.plan, self._problem
+        wrong, text = ("", "") if problem is None else (problem.field, problem.text)
         self.model_error.say(text if wrong == "model" else "")
         for name, field in self.fields.items():
             field.say(text if wrong == name else "")
+            if name in self._usual:
+                field.show_value(getattr(wish, name), self._usual[name])
 
     def open_config(self, name: str = "") -> None:
         """Take a ``config.json``, asked for unless it is given."""
