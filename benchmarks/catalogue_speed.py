@@ -3,8 +3,9 @@
 ``python -m benchmarks.catalogue_speed`` times each pair of :data:`PAIRS` forward (no_grad) and
 forward with backward, ours and theirs in turn so that a slow moment hits both, and prints the
 median of ours / theirs with its 95 % interval (order statistics of the ratios of neighbours), and
-the largest difference of their outputs. ``--only WORD`` limits it to pairs whose name has WORD;
-``--seconds S`` is the time for each pair and mode, ``--threads N`` the threads.
+the largest difference of their outputs. ``--only WORD ...`` limits it to pairs whose name has one
+of the words; ``--seconds S`` is the time for each pair and mode, ``--threads N`` the threads.
+``--write`` puts the rows of the pairs that were timed into README.md, beside those of other pairs.
 
 A pair is a function that returns our module, theirs as a callable, and the inputs of both.
 """
@@ -22,11 +23,14 @@ import torch
 from torch import Tensor, nn
 
 from benchmarks import sparse_pairs
+from benchmarks.tables import machine, markdown_table, rows_between, write_between
 from costlab.arch import registry
 
 Call = Callable[..., Tensor]
 Made = tuple[nn.Module, Call, tuple[Tensor, ...]]
 
+_NAME = "pairs"
+_HEADER = ("ours / theirs", "forward", "training", "outputs differ by")
 _LEAST = 7  # rounds: fewer have no 95 % interval of the median
 
 
@@ -126,6 +130,7 @@ def _recurrent(name: str) -> Made:
     return module, lambda x: theirs(x)[0], inputs
 
 
+_THIN = "forward, the states are read by products with one column, slow in MKL"
 PAIRS: tuple[Pair, ...] = (
     Pair(
         "full_attention / nn.MultiheadAttention with weights",
@@ -143,11 +148,15 @@ PAIRS: tuple[Pair, ...] = (
     Pair("lstm / nn.LSTM", lambda: _recurrent("lstm"), "the same operator"),
     Pair("longformer / transformers LongformerSelfAttention", sparse_pairs.longformer_pair),
     Pair("bigbird / transformers BigBirdBlockSparseAttention", sparse_pairs.bigbird_pair),
-    Pair("lsh_attention / transformers LSHSelfAttention, other hashes", sparse_pairs.reformer_pair),
-    Pair("mamba / transformers MambaMixer", sparse_pairs.mamba_pair),
+    Pair(
+        "lsh_attention / transformers LSHSelfAttention, other hashes",
+        sparse_pairs.reformer_pair,
+        "theirs does not mask pairs of different buckets",
+    ),
+    Pair("mamba / transformers MambaMixer", sparse_pairs.mamba_pair, _THIN),
     Pair("mamba2 / transformers Mamba2Mixer", sparse_pairs.mamba2_pair),
     Pair("gated_deltanet / transformers Qwen3NextGatedDeltaNet", sparse_pairs.delta_pair),
-    Pair("hybrid_block / transformers Jamba layers", sparse_pairs.hybrid_pair),
+    Pair("hybrid_block / transformers Jamba layers", sparse_pairs.hybrid_pair, _THIN),
     Pair("linformer / linformer LinformerSelfAttention", sparse_pairs.linformer_pair),
     Pair("performer / performer-pytorch SelfAttention", sparse_pairs.performer_pair),
 )
@@ -205,32 +214,46 @@ def run(pair: Pair, seconds: float) -> tuple[float, Timed, Timed]:
     return difference, forward, compare(_training(ours), _training(theirs), inputs, seconds)
 
 
+def row(pair: Pair, difference: float, forward: Timed, training: Timed) -> tuple[str, ...]:
+    """The cells of a pair: ratios with their intervals, and why ours is slower if it is."""
+    times = (f"{t.ratio:.2f} [{t.low:.2f}, {t.high:.2f}]" for t in (forward, training))
+    return (_title(pair), *times, f"{difference:.1e}")
+
+
+def _title(pair: Pair) -> str:
+    return pair.name + (f" ({pair.why})" if pair.why else "")
+
+
+def write(timed: Sequence[tuple[str, ...]]) -> None:
+    """Put the rows of the pairs ``timed`` now into README.md's table."""
+    known = {cells[0].split(" (")[0]: cells for cells in (*rows_between(_NAME), *timed)}
+    rows = [(_title(p), *known[p.name][1:]) for p in PAIRS if p.name in known]
+    write_between(_NAME, markdown_table(_HEADER, rows) + f"\n\n{machine()}.")
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print one line for each pair; 1 if ours is slower beyond its interval without a reason."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="")
+    parser.add_argument("--only", nargs="+", default=[""])
     parser.add_argument("--seconds", type=float, default=2.0)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--write", action="store_true", help="the rows of README.md too")
     args = parser.parse_args(arguments)
     torch.set_num_threads(args.threads)
-    missed = 0
+    missed, rows = 0, []
     for pair in PAIRS:
-        if args.only not in pair.name:
+        if not any(word in pair.name for word in args.only):
             continue
         try:
             difference, *modes = run(pair, args.seconds)
         except ModuleNotFoundError as error:
             print(f"{pair.name}: not timed, {error.name} is not installed", flush=True)
             continue
-        texts = []
-        for mode, timed in zip(("forward", "training"), modes, strict=True):
-            missed += timed.low > 1 and not pair.why
-            texts.append(
-                f"{mode} {timed.ratio:.3f} [{timed.low:.3f}, {timed.high:.3f}] "
-                f"({timed.ours_s * 1e3:.2f} ms)"
-            )
-        reason = f"  ({pair.why})" if pair.why else ""
-        print(f"{pair.name}: {', '.join(texts)}, differ by {difference:.1e}{reason}", flush=True)
+        missed += any(timed.low > 1 for timed in modes) and not pair.why
+        rows.append(row(pair, difference, *modes))
+        print(*rows[-1], f"{modes[0].ours_s * 1e3:.2f} ms", sep="  ", flush=True)
+    if args.write:
+        write(rows)
     return 1 if missed else 0
 
 

@@ -17,6 +17,7 @@ def torch_flop(
     """What torch's FlopCounterMode says of the matrix FLOP of a program of class ``record``.
 
     On ``meta``, or where that takes another path, on the CPU with torch's own attention formulas.
+    Triangular systems, for which torch has none, count as in textbooks: n**2 a right-hand side.
     """
     import torch
 
@@ -70,11 +71,15 @@ def _counter() -> Any:
         gradients = sum(args[-1][:2])
         return int(gradients * 2 * math.prod(grad) * math.prod(weight[1:]))
 
+    def solve(matrix: Any, *_: Any, out_shape: Any = None, **__: Any) -> int:
+        return int(math.prod(out_shape) * matrix[-1])
+
     return FlopCounterMode(
         display=False,
         custom_mapping={
             # torch multiplies the gradient of the weight by the number of groups.
             ops.convolution_backward: convolution,
+            ops.linalg_solve_triangular: solve,
             ops._scaled_dot_product_flash_attention_for_cpu: forward,
             ops._scaled_dot_product_flash_attention_for_cpu_backward: backward,
         },

@@ -17,6 +17,7 @@ from costlab.trace.records import OpRecord
 
 _PRODUCTS = ("bmm", "mm", "baddbmm", "addmm")
 _PRODUCTS_BY_ENTRY = ("mul", "mul_")
+_SOLVES = ("linalg_solve_triangular",)  # every entry of the result hangs on many
 _SUMS = ("add", "add_", "sub", "sub_", "rsub")
 
 
@@ -52,6 +53,8 @@ def _carried(
 ) -> _Kept | None:
     """What the operator's result keeps of a masked operand; marks the operator if a product."""
     record = records[number]
+    if _is(record, _SOLVES):
+        return None
     tensors = _tensors(record)[int(_is(record, ("copy_",))) :]  # a copy forgets what was there
     counts = [_count(tensor, kept.get(tensor.storage)) for tensor in tensors]
     position = next((i for i, count in enumerate(counts) if count is not None), None)
@@ -113,6 +116,8 @@ def _mark_maker(
             if _is_product(source):
                 if source.kept is None:
                     source.kept, source.pairs_at = found.count, -1
+            elif _is(source, _SOLVES):
+                continue
             elif source.outs and source.outs[0].numel == found.numel:
                 pending.append(earlier[position])
 
