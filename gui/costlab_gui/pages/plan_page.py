@@ -10,7 +10,7 @@ from costlab.figures.stack_svg import column_span
 from costlab.i18n import _
 from costlab_gui.hub import Hub
 from costlab_gui.jobs.worker import Worker
-from costlab_gui.model.plan import Answer, Problem, ask, usual
+from costlab_gui.model.plan import Answer, Problem, ask, choices, usual
 from costlab_gui.model.plan_curves import (
     MEMORY,
     TIME,
@@ -157,14 +157,16 @@ class PlanPage(Page):
         return self.plot.spec
 
     def refresh(self, changed: frozenset[str]) -> None:
-        if changed and not changed & _FIELDS:
+        first = self._number == 0
+        if not (first or changed & _FIELDS):
             return
         self._follow()
-        if self._shown is None or not changed or "plan" in changed:
+        if first:
+            # Names are read in the thread; the controls take longer than a frame with the page.
+            self._worker.do(choices, lambda _read: self.hub.idle.first(self.form.build))
+        if first or "plan" in changed:
             if self.form.is_built:
                 self.form.follow()
-            else:
-                self.hub.idle.first(self.form.build)
             self.compute()
         else:
             self._number += 1
