@@ -29,7 +29,10 @@ class Software:
         elementwise: bytes of memory traffic per token and width of everything else in a layer,
             forward, over the 2 bytes of an element.
         launch_s: least time of one layer's forward on one rank, s: calls take that long to start.
-        tensor_launch_s: what is added to it by tensor parallelism.
+        evenness: how alike a layer's kernels are: work and launches add as the ``evenness``-th
+            root of the sum of their powers. Where all kernels are alike it is infinite, and the
+            larger of the two counts; near 1 some wait for work and others for launches.
+        loss: passes of memory over the logits, which are 32-bit numbers, in a step.
         links: what the links give in practice.
         gradient_exposed: share of the gradients' reduction that backward does not hide.
         weights_exposed: share of ZeRO-3's gathering that the arithmetic does not hide.
@@ -46,7 +49,8 @@ class Software:
     stored_scores: float
     elementwise: float
     launch_s: float
-    tensor_launch_s: float
+    evenness: float
+    loss: float
     links: Links
     gradient_exposed: float
     weights_exposed: float

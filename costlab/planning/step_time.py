@@ -1,7 +1,8 @@
 """Time of a training step under many plans at once: arithmetic, memory, links, bubble, optimizer.
 
-A layer's forward takes ``max(products / rate + traffic / bandwidth, launches) + links``; backward
-takes twice the arithmetic, and once more what is computed again. A pipeline of p stages runs
+A layer's forward takes ``products / rate + traffic / bandwidth`` or its launches, whichever is
+longer, with a smooth step between them, and then its links; backward takes twice the arithmetic,
+and once more what is computed again. A pipeline of p stages runs
 ``m + (p - 1) / v`` passes one after another (Narayanan et al. 2021, section 2.2).
 """
 
@@ -86,7 +87,6 @@ def step_time(
     scores = soft.stored_scores * _ELEMENT * p.micro * work.scores / (p.tp * p.cp)
     forward = compute + (traffic + scores) / bandwidth
     again_read = work.sequential_steps * work.step_bytes / bandwidth
-    launch = soft.launch_s + soft.tensor_launch_s * (p.tp > 1)
 
     tensor = group(cluster, soft.links, p.tp, ones)
     activation = tokens * work.width * _ELEMENT
@@ -98,8 +98,8 @@ def step_time(
     exchange = 2 * all_to_all_s(cluster, soft.links, routed, p.ep)
 
     again = np.where(p.recompute >= 2, 1.0, np.where(p.recompute == 1, _selective(work), 0.0))
-    first = np.maximum(forward, launch)
-    back = np.maximum(2 * forward, 2 * launch)
+    first = _together(forward, soft.launch_s, soft.evenness)
+    back = 2 * first
     redo = again * (first + again_read)
     layers = np.ceil(work.layers / p.pp)
     arithmetic = layers * (first + back)
@@ -116,7 +116,9 @@ def step_time(
     hop = hop + np.where(apart, soft.links.network_s, soft.links.inside_s)
     transfer = np.where(p.pp > 1, 2 * p.interleave * hop, 0.0)
 
-    head = 3 * p.micro * work.head_flop / (p.tp * p.cp * rate * soft.products)
+    head = p.micro / (p.tp * p.cp) * (
+        3 * work.head_flop / (rate * soft.products) + soft.loss * work.logit_bytes / bandwidth
+    )  # fmt: skip
     passes = p.accumulation
     stage = arithmetic + recurrence + recompute + tensor_s + expert_s + transfer
     idle = (p.pp - 1) / p.interleave * stage
@@ -137,6 +139,13 @@ def step_time(
         data=data,
         optimizer=optimizer,
     )
+
+
+def _together(work: Column, launch: float, evenness: float) -> Column:
+    """Seconds of kernels of which some wait for their work and others for being launched."""
+    longest = np.maximum(work, launch)
+    shares = (work / longest) ** evenness + (launch / longest) ** evenness
+    return np.asarray(longest * shares ** (1 / evenness))
 
 
 def _selective(work: Workload) -> float:

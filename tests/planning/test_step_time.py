@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from benchmarks.published_runs import columns, decoder, runs
@@ -55,3 +57,36 @@ def test_causes_add_up_and_a_pipeline_idles_by_its_bubble() -> None:
     assert time.bubble[2] == 0
     assert time.recompute[2] == 0
     assert time.data[2] > time.data[0] == 0
+
+
+def test_a_layer_of_alike_kernels_takes_the_longer_and_others_a_little_more() -> None:
+    machines, plans = cluster(load_profile("A100-80"), 1), Plans.of([Plan(recompute=0)])
+    soft = replace(software("megatron"), loss=0.0, products=1.0, core=1.0, elementwise=0.0,
+                   stored_scores=0.0)  # fmt: skip
+    products = float(step_time(WORK, plans, machines, replace(soft, launch_s=1e-12)).total[0])
+    layer = products / (3 * 48)  # forward and backward of 48 layers, and a head and update besides
+
+    times = {
+        evenness: float(
+            step_time(WORK, plans, machines, replace(soft, launch_s=layer, evenness=evenness))
+            .total[0]
+        )
+        for evenness in (1.0, 2.0, 1e3)
+    }  # fmt: skip
+
+    assert times[1.0] > times[2.0] > times[1e3] >= products
+    added = {evenness: times[evenness] - products for evenness in times}
+    # Launches in full where kernels add up; a share of 2**0.5 - 1 where they add as squares do.
+    assert added[1.0] == pytest.approx(3 * 48 * layer, rel=1e-6)
+    assert 0.25 < added[2.0] / added[1.0] < 2**0.5 - 1 + 0.1
+
+
+def test_the_loss_reads_and_writes_32_bit_logits() -> None:
+    machines, plans = cluster(load_profile("A100-80"), 8), Plans.of([Plan(tp=8, accumulation=4)])
+    soft = software("megatron")
+    times = [
+        float(step_time(WORK, plans, machines, replace(soft, loss=passes)).total[0])
+        for passes in (0.0, 1.0)
+    ]
+    # Four passes of 2048 tokens over 51200 words, an eighth of them here, 4 bytes, 2.039 TB/s.
+    assert times[1] - times[0] == pytest.approx(4 * 2048 * 51200 / 8 * 4 / 2.039e12, rel=1e-3)
