@@ -33,6 +33,11 @@ def names() -> tuple[str, ...]:
     return tuple(_configs())
 
 
+def values(name: str) -> Mapping[str, object]:
+    """The config of a bundled model; raises KeyError if there is none of that name."""
+    return _configs()[name]
+
+
 def named(name: str) -> ModelConfig:
     """The bundled model of that name, or the one that a config file describes.
 

@@ -28,7 +28,8 @@ class Space:
     Attributes:
         batch: sequences of a step; the plans' dp x micro x accumulation equals it.
         zero: stages of ZeRO.
-        recompute: levels of recomputation.
+        recompute: levels of recomputation; that of norms and activation functions alone is not
+            among the usual ones, for the programs' own versions of it differ.
         micro: most sequences of a pass.
         interleave: most stages of a rank.
         beyond_node: whether a tensor-parallel group may span nodes.

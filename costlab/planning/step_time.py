@@ -79,13 +79,17 @@ def step_time(
 
     core_flop = work.useful_core_flop if soft.causal else work.core_flop
     products = (work.product_flop - work.whole_flop) / p.tp + work.whole_flop
+    # An expert gets its share of the tokens of all ranks that it serves.
+    rows = np.maximum(tokens * p.ep * work.routes / np.maximum(work.experts, 1), 1.0)
+    products = products + work.routed_flop / p.tp * soft.grouped_rows / rows
     compute = p.micro / p.cp * (
         products / (rate * soft.products) + core_flop / p.tp / (rate * soft.core)
     )  # fmt: skip
     whole = np.where(p.sequence > 0, 1 / p.tp, ones)
     traffic = soft.elementwise * _ELEMENT * tokens * work.traffic_width * (whole + 2 / p.tp) / 3
+    glue = p.micro / p.cp * work.glue_bytes / p.tp
     scores = soft.stored_scores * _ELEMENT * p.micro * work.scores / (p.tp * p.cp)
-    forward = compute + (traffic + scores) / bandwidth
+    forward = compute + (traffic + glue + scores) / bandwidth
     again_read = work.sequential_steps * work.step_bytes / bandwidth
 
     tensor = group(cluster, soft.links, p.tp, ones)
@@ -97,16 +101,17 @@ def step_time(
     routed = activation * work.routes
     exchange = 2 * all_to_all_s(cluster, soft.links, routed, p.ep)
 
-    again = np.where(p.recompute >= 2, 1.0, np.where(p.recompute == 1, _selective(work), 0.0))
+    again = np.where(p.recompute == 2, 1.0, np.where(p.recompute == 1, _selective(work), 0.0))
     first = _together(forward, soft.launch_s, soft.evenness)
     back = 2 * first
     redo = again * (first + again_read)
+    redo = redo + np.where(p.recompute == 3, work.pointwise_share * traffic / bandwidth, 0.0)
     layers = np.ceil(work.layers / p.pp)
     arithmetic = layers * (first + back)
     recurrence = layers * 3 * again_read * ones
     recompute = layers * redo
-    tensor_s = layers * sync * (2 + (p.recompute >= 2))
-    expert_s = layers * exchange * (2 + (p.recompute >= 2))
+    tensor_s = layers * sync * (2 + (p.recompute == 2))
+    expert_s = layers * exchange * (2 + (p.recompute == 2))
 
     stride = p.tp * p.cp * p.dp
     apart = stride * p.pp > cluster.per_node
