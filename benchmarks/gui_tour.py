@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -81,9 +82,9 @@ class Tour:
     def steps(self) -> Iterator[tuple[str, Callable[[], None]]]:
         """Name and method of every step."""
         for name in (
-            "calibrate", "drag", "type_exactly", "crossover", "pages", "structure", "measure",
-            "cancel", "kill_the_worker", "own_module", "config", "compare_b", "save_and_reopen",
-            "export", "report",
+            "calibrate", "drag", "type_exactly", "crossover", "pages", "structure", "plan",
+            "measure", "cancel", "kill_the_worker", "own_module", "config", "compare_b",
+            "save_and_reopen", "export", "report",
         ):  # fmt: skip
             yield name, getattr(self, name)
 
@@ -181,6 +182,59 @@ class Tour:
         QTest.keyClick(page.plot, Qt.Key.Key_Down)
         self.settle()
         assert " reads " in page.read_out.text()
+
+    def plan(self) -> None:
+        """Plan a training: drag the GPUs, see each view, ask what would make it fit, serve."""
+        import shlex
+
+        from PySide6.QtCore import Qt
+        from PySide6.QtGui import QGuiApplication
+        from PySide6.QtTest import QTest
+
+        self.open("plan")
+        self.until(lambda: self.window.pages.has("plan"), "the page")
+        page = self.page("plan")
+        self.until(lambda: page.is_read, "a plan")
+        edit = page.form.fields["gpus"].slider.edit
+        edit.setFocus()
+        edit.selectAll()
+        QTest.keyClicks(edit, "128")
+        QTest.keyClick(edit, Qt.Key.Key_Return)
+        self.settle()
+        self.until(lambda: page.is_read, "a plan on 128 GPUs")
+        assert page.answer.data["gpus"] == 128
+        slider = page.form.fields["gpus"].slider.slider
+        for _step in range(20):
+            QTest.keyClick(slider, Qt.Key.Key_Left)
+            self.settle(10)
+        for _step in range(20):
+            self.window.commands.undo.trigger()
+        self.until(lambda: page.is_read, "the plan before")
+        assert self.hub.session.plan.gpus == "128"
+        for view in ("time", "pareto", "gpus", "n", "b", "memory"):
+            page.choice.button(view).click()
+            self.settle()
+            self.until(lambda: page.is_read and page.plot.is_drawn, f"the view {view}")
+            assert page.figure() is not None and not page.empty.isVisible(), view
+        QTest.keyClick(page.plot, Qt.Key.Key_Right)
+        self.settle()
+        assert page.row == 1 and page.why.reasons.reasons == page.answer.reasons[1]
+        self.window.commands.copy_command()
+        words = shlex.split(QGuiApplication.clipboard().text())
+        printed = self.command(*words[1:])
+        assert printed["plans"] == json.loads(json.dumps(page.answer.data["plans"]))
+
+        self.hub.change(plan=replace(self.hub.session.plan, model="gpt3-175b", gpus="8"))
+        self.settle()
+        self.until(lambda: page.is_read and page.empty.isVisible(), "that it does not fit")
+        page.empty.action.click()
+        self.settle()
+        self.until(lambda: page.is_read and page.answer is not None, "what makes it fit")
+        assert int(self.hub.session.plan.gpus) > 8
+        self.hub.change(plan=replace(self.hub.session.plan, model="llama-3-8b", job="serve"))
+        self.settle()
+        self.until(lambda: page.is_read and page.answer is not None, "a server")
+        assert page.answer.rows[page.answer.best]["tokens_per_s"] > 0
 
     def measure(self) -> None:
         """Measure six points; they land on the plot one by one."""
@@ -396,6 +450,8 @@ class Tour:
                 self.hub.change(selected=picked)
                 self.open(key)
                 self.settle(1500)
+                if key == "plan":
+                    self.until(lambda: self.page("plan").is_read, "a plan")
                 assert self.window.grab().save(str(folder / f"{key}-{theme}.png"))
 
 

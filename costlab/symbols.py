@@ -58,6 +58,7 @@ SIZES: Mapping[str, Symbol] = _table(
     Symbol("e", "experts", "experts", maximum=2**20),
     Symbol("t", "experts per token", "experts", maximum=2**20),
     Symbol("G", "global tokens", "tokens"),
+    Symbol("E", "edges of a graph", "edges"),
     Symbol("u", "weights that share a scale", "weights"),
     Symbol("a", "micro-batches of a step", "micro-batches", maximum=2**20),
 )

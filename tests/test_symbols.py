@@ -137,7 +137,7 @@ def test_complete_without_heads_keeps_the_width() -> None:
 
 
 def test_every_symbol_has_a_meaning_and_a_range() -> None:
-    assert set("bnmdhgkpqfLVwcRrsetGua") == set(SIZES)
+    assert set("bnmdhgkpqfLVwcRrsetGEua") == set(SIZES)
     assert SYMBOLS.keys() == SIZES.keys() | MACHINE.keys()
     for name, symbol in SYMBOLS.items():
         assert symbol.name == name

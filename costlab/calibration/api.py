@@ -20,10 +20,11 @@ from costlab.calibration.records import load_latest, save, staleness
 from costlab.calibration.suite import ROUNDS, Case
 from costlab.calibration.timings import Overheads, TimedCase
 from costlab.calibration.visits import Visit, times_alone
-from costlab.calibration.widths import ragged_tables
+from costlab.calibration.widths import ragged_tables, unaligned_costs
 from costlab.devices import fingerprint
 from costlab.errors import InputError, MeasurementError
-from costlab.hardware.calibration_record import CalibrationRecord
+from costlab.graph import DTYPE_BYTES
+from costlab.hardware.calibration_record import CalibrationRecord, Unaligned
 from costlab.i18n import _
 from costlab.measurement.point import PointSpec
 from costlab.measurement.process import Cancelled, Child
@@ -115,7 +116,7 @@ class _Heard:
     visits: dict[int, list[Visit]] = field(default_factory=dict)
     skipped: dict[int, str] = field(default_factory=dict)
     overheads: list[Overheads] = field(default_factory=list)
-    widths: list[list[list[float]]] = field(default_factory=list)
+    sweeps: dict[str, list[list[list[float]]]] = field(default_factory=dict)
     torch: str = ""
 
 
@@ -127,12 +128,21 @@ def _fitted(record: CalibrationRecord, suite: Sequence[Case], heard: _Heard) -> 
     ]
     overheads = Overheads.quickest(heard.overheads)
     shaped, bandwidth = tables(timed, overheads.bare_s, overheads.bare_backward_s)
+    ragged = {}
+    if widths := heard.sweeps.get("widths"):
+        ragged = dict(ragged_tables(widths, overheads.bare_s))
+    unaligned: tuple[Unaligned, ...] = ()
+    if results := heard.sweeps.get("results"):
+        unaligned = unaligned_costs(
+            results, overheads.bare_s, ragged.get("matmul", ()), DTYPE_BYTES[record.dtype]
+        )
     record = replace(
         record,
         shaped=shaped,
         bandwidth=bandwidth,
         step_s=overheads.step_s,
-        ragged=ragged_tables(heard.widths, overheads.bare_s) if heard.widths else {},
+        ragged=ragged,
+        unaligned=unaligned,
     )
     # What is work is no launch, and how long work takes depends on the state of programs.
     for _turn in range(_FITS):
@@ -214,8 +224,8 @@ def _take(heard: _Heard, message: Mapping[str, Any]) -> None:
             Overheads.from_json({key: value for key, value in message.items() if key != "kind"})
         )
         return
-    if message["kind"] == "widths":
-        heard.widths.append(message["times_s"])
+    if message["kind"] in {"widths", "results"}:
+        heard.sweeps.setdefault(message["kind"], []).append(message["times_s"])
         return
     index = message["index"]
     if message["kind"] == "skipped":

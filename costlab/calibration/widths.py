@@ -7,7 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from costlab.hardware.calibration_record import PERIOD, Ragged
+from costlab.hardware.calibration_record import PERIOD, Ragged, Unaligned
+from costlab.hardware.ragged import RaggedTable
+from costlab.measurement.statistics import median
 
 # A kernel's own work is taken to be at least this share of its time, however short it is.
 _LEAST_WORK = 0.2
@@ -53,6 +55,28 @@ SWEEPS = (
     WidthSweep("recurrent", "lstm", 8, (8, 12, None, None), 48),
     WidthSweep("recurrent_backward", "lstm_backward", 8, (8, 12, None, None), 48),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ResultSweep:
+    """Products with results of ``rows`` rows, which begin at whole vectors or anywhere."""
+
+    rows: int
+
+    kernel = "matmul"
+    whole_widths = (504, 512)
+    other_widths = (505, 507, 509, 510)
+    inner = 80
+
+    def widths(self) -> tuple[int, ...]:
+        return (*self.whole_widths, *self.other_widths)
+
+    def at(self, width: int) -> tuple[int, ...]:
+        return (1, self.rows, self.inner, width)
+
+
+# Results of 1 to 8 MB in float32: what a core's own cache holds, and what not.
+RESULT_SWEEPS = tuple(ResultSweep(rows) for rows in (512, 1024, 1536, 2048, 4096))
 
 
 def ragged_tables(
@@ -104,3 +128,40 @@ def _line(widths: Sequence[int], times_s: Sequence[float]) -> tuple[float, float
     single = columns[:, 1 if slope > 0 else 0]
     alone = float(single.sum() / np.square(single).sum())
     return (0.0, alone) if slope > 0 else (alone, 0.0)
+
+
+def unaligned_costs(
+    rounds: Sequence[Sequence[Sequence[float]]],
+    bare_s: float,
+    ragged: Sequence[Ragged],
+    element_bytes: int,
+) -> tuple[Unaligned, ...]:
+    """What results cost whose rows begin anywhere, beyond what ``ragged`` says.
+
+    How often a result is still in a cache changes with what others do, so the usual times are
+    compared with each other, and scaled to the least.
+
+    Args:
+        rounds: usual seconds by round, sweep of ``RESULT_SWEEPS`` and width.
+        bare_s: cost of one call of an operator without work.
+        ragged: factors on the time of a product by its width.
+        element_bytes: of one number.
+    """
+    table = RaggedTable.of("matmul", ragged)
+    found = []
+    for sweep, *times in zip(RESULT_SWEEPS, *rounds, strict=True):
+        columns_s = [
+            [(time_s - bare_s) / width for time_s, width in zip(same, sweep.widths(), strict=True)]
+            for same in times
+        ]
+        usual_s = dict(zip(sweep.widths(), map(median, zip(*columns_s, strict=True)), strict=True))
+        whole_s = median([usual_s[width] for width in sweep.whole_widths])
+        more = []
+        for width in sweep.other_widths:
+            expected = 1.0 if table is None else float(table.factor(sweep.at(width)))
+            more.append(usual_s[width] / whole_s - expected)
+        least_s = min(same[index] for same in columns_s for index in range(len(sweep.whole_widths)))
+        _batch, rows, inner, width = sweep.at(sweep.whole_widths[0])
+        used = element_bytes * (rows * inner + inner * width + rows * width)
+        found.append(Unaligned(used, max(median(more), 0.0) * least_s / rows))
+    return tuple(found)

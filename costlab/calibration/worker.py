@@ -1,10 +1,11 @@
 """The child process of a calibration: times every case in rounds and sends what it sees.
 
 ``python -m costlab.calibration.worker`` reads one request on stdin and writes JSON lines: one
-``"overheads"`` and on a CPU one ``"widths"`` per round, ``"case"`` messages (the first of a case
-with its operators), and ``"done"``; or ``"rejected"``, an error of CostLab's tree (there is no
-such device). Rounds after the common ones are for cases that never had a core to themselves. It
-ends when they are done or the request's seconds are over: a slow machine measures less.
+``"overheads"`` and on a CPU one ``"widths"`` and one ``"results"`` per round, ``"case"`` messages
+(the first of a case with its operators), and ``"done"``; or ``"rejected"``, an error of CostLab's
+tree (there is no such device). Rounds after the common ones are for cases that never had a core to
+themselves. It ends when they are done or the request's seconds are over: a slow machine measures
+less.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from costlab.calibration.overheads import measure_overheads
 from costlab.calibration.pricing import price_records
 from costlab.calibration.suite import PASS, ROUNDS, Case
 from costlab.calibration.width_times import width_times
+from costlab.calibration.widths import RESULT_SWEEPS, SWEEPS
 from costlab.errors import CostLabError, DerivationError
 from costlab.measurement.backend import open_backend
 from costlab.measurement.kept_memory import keep_freed_memory
@@ -32,6 +34,7 @@ from costlab.measurement.known_quickest import known_quickest_s
 from costlab.measurement.memory import allocator_peak
 from costlab.measurement.preload import preload
 from costlab.measurement.shared_core import Core, tells, was_alone
+from costlab.measurement.statistics import median
 from costlab.measurement.timing import (
     Stopwatch,
     TimingPlan,
@@ -84,8 +87,12 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
             send({"kind": "overheads", **asdict(overheads)})
             repeats = _WIDTH_REPEATS[request["level"]]
             if repeats and device.type == "cpu":
-                times_s = width_times(request["dtype"], stopwatch, repeats, core)
-                send({"kind": "widths", "times_s": times_s})
+                for kind, sweeps, of in (
+                    ("widths", SWEEPS, min),
+                    ("results", RESULT_SWEEPS, median),
+                ):
+                    times_s = width_times(sweeps, request["dtype"], stopwatch, repeats, core, of)
+                    send({"kind": kind, "times_s": times_s})
         limit = start + _FIRST_SHARE * request["seconds"] if turn == 0 else end
         round_ = suite if turn % 2 == 0 else suite[::-1]
         if turn > 0:

@@ -98,10 +98,25 @@ def _parallel(facts: Facts) -> Found:
 def _techniques(facts: Facts) -> Found:
     adapter = facts.formula("lora", "parameters")
     saved = facts.formula("activation_checkpointing", "saved_bytes", "train")
+    sparse = facts.formula("sparse_linear", "parameters")
     f, r, blocks = symbol("f"), symbol("r"), symbol("L")
     # An adapter beside the frozen matrix; a block's input each, the first being the caller's.
     so = adapter == d * f + r * (d + f) and saved == 4 * (blocks - 1) * symbol("b") * n * d
-    return Found(so, f"{adapter}; {saved}")
+    at = {"b": 1, "n": 1024, "d": 768, "h": 12, "f": 3072, "V": 50_257, "L": 1}
+
+    def per_unit(name: str, quantity: str, mode: str, size: str) -> float:
+        formula, unit = facts.formula(name, quantity, mode), {**at, size: 2 * at[size]}
+        return float(formula.evaluate(unit)) - float(formula.evaluate(at))
+
+    short = per_unit("mixed_precision", "saved_bytes", "train", "n")
+    short /= per_unit("gpt_block", "saved_bytes", "train", "n")
+    taught = per_unit("distillation", "flop_matmul", "train", "L")
+    taught /= per_unit("gpt_block", "flop_matmul", "train", "L")
+    shown = _("adapter {a} parameters; checkpointed blocks keep {c} bytes; mixed precision keeps "
+              "{m:.3f} of a token's activations and copies of the weights; a block of a teacher "
+              "costs {t:.2f} of one that learns; 2:4 pruning leaves {p} weights")  # fmt: skip
+    so = so and 0.5 <= short < 0.51 and 0.25 < taught < 0.34 and sparse * 2 == d * f
+    return Found(so, shown.format(a=adapter, c=saved, m=short, t=taught, p=sparse))
 
 
 @claim(37, _("retrieval and images add tokens; learning from feedback holds several models"))

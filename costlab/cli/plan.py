@@ -61,6 +61,7 @@ def add_parser(subparsers: Subparsers) -> None:
         metavar="DIR",
         help=_("put the best plan's settings for Megatron-LM and DeepSpeed there"),
     )
+    parser.add_argument("--show", default="5", metavar="N", help=_("plans listed (default: 5)"))
     parser.add_argument("--job", choices=JOBS, default="train", help=_("what is to be done"))
     plan_serving.add_arguments(parser)
     plan_tuning.add_arguments(parser)

@@ -59,6 +59,7 @@ def show(args: argparse.Namespace, models: list[str], machines: list[tuple[int, 
         "network_bytes_per_s": args.network and parsed(parse_rate, "--network", args.network),
         "memory_bytes": args.memory and parsed(parse_bytes, "--memory", args.memory),
         "program": args.software,
+        "show": parsed(parse_count, "--show", args.show),
     }
     rates = rates_of(args, len(machines))
     if len(models) == len(machines) == 1:

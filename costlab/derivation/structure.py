@@ -45,7 +45,7 @@ def sizes_at(name: str, n: int) -> dict[str, int]:
     """Small sizes of an entry at length ``n``."""
     spec = registry.spec(name)
     demanded = (text.split(" == ") for text in spec.constraints if " == " in text)
-    sizes = {**_SIZES, "n": n, **{symbol: int(value) for symbol, value in demanded}}
+    sizes = {**_SIZES, "n": n, "E": 3 * n, **{symbol: int(value) for symbol, value in demanded}}
     return {symbol: sizes[symbol] for symbol in spec.symbols}
 
 
@@ -75,6 +75,8 @@ def chain_of(name: str, sizes: Mapping[str, int], options: Mapping[str, bool]) -
         # The backward pass too: a checkpointed part runs again there.
         with _taken_apart():
             y = next(tensors_of(module(x, *inputs[1:])))
+            # Behind a norm the sum over channels does not hang on the inputs: weigh them.
+            y.register_hook(lambda given: given * torch.linspace(1, 2, given.shape[-1]))  # type: ignore[no-untyped-call]
             end = y[:, -1].sum()
             nodes = _nodes(end.grad_fn)
             if any(isinstance(node, torch.autograd.function.BackwardCFunction) for node in nodes):

@@ -149,7 +149,7 @@ class StackSpec:
 
     Attributes:
         moments: what runs at each moment, in program order.
-        phases: the phase of each moment; neighbours with one name are bracketed.
+        phases: the phase of each moment, "" none; neighbours with one name are bracketed.
         layers: bottom first.
         peak: index of the moment that is marked; None without one.
         peak_label: a short sentence about it.

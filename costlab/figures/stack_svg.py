@@ -113,6 +113,8 @@ def _moments(pen: Pen, spec: StackSpec, frame: Frame) -> Iterator[str]:
             label = moment if named else str(number + 1)
             yield pen.text(at, label, colour=pen.ground.dim, anchor="middle")
     for phase, group in itertools.groupby(enumerate(spec.phases), key=lambda item: item[1]):
+        if not phase:
+            continue
         members = [number for number, _phase in group]
         left, right = frame.at_x(members[0]) + 3, frame.at_x(members[-1] + 1) - 3
         level = frame.bottom + 26

@@ -96,6 +96,19 @@ class Ragged:
 
 
 @dataclass(frozen=True, slots=True)
+class Unaligned:
+    """What it costs a product that the rows of its result begin at any address.
+
+    Attributes:
+        bytes: between two uses of the result's memory.
+        seconds: more per element of the result, for each pass over it.
+    """
+
+    bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Residual:
     """A shape that no rate was taken from: what the record predicts and what was measured.
 
@@ -123,6 +136,8 @@ class CalibrationRecord:
             "convolution", "recurrent" and "recurrent_backward".
         ragged: what widths that do not fill vectors cost, by name of ``shaped`` ("attention" serves
             "attention_causal" too), for several numbers of rows.
+        unaligned: the same for products whose result is not in the nearest caches, beyond what
+            ``ragged`` says, the fewest bytes first.
         bandwidth: bytes per second over the bytes one call addresses (its working set; the
             breakpoints lie around the cache sizes), by kind and by operator packet ("aten.exp").
         launch_s: cost of a call that does nothing, by phase of ``PHASES``: "forward" (no_grad),
@@ -157,6 +172,7 @@ class CalibrationRecord:
     program_factor: float = 1.0
     warming_s: float = _LONG_S
     ragged: Mapping[str, tuple[Ragged, ...]] = field(default_factory=dict)
+    unaligned: tuple[Unaligned, ...] = ()
 
     @property
     def identity(self) -> tuple[str, str, int, str, tuple[tuple[str, str], ...]]:
@@ -208,6 +224,7 @@ class CalibrationRecord:
             )
             for name, tables in fields["ragged"].items()
         }
+        fields["unaligned"] = tuple(Unaligned(**one) for one in fields.get("unaligned", ()))
         fields["residuals"] = tuple(Residual(**residual) for residual in fields["residuals"])
         fields["notes"] = tuple(fields["notes"])
         return cls(**fields)

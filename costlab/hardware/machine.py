@@ -139,6 +139,11 @@ class Machine:
                 return self.launch_s[key]
         return 0.0
 
+    @property
+    def weighs_footprint(self) -> bool:
+        """Whether a call's time depends on how many bytes the whole program uses."""
+        return bool(self.cold_share) or bool(self.rates.unaligned_s(math.inf))
+
     def in_program(self, alone_s: Any) -> Any:
         """Seconds in a program of work that takes ``alone_s`` in a call repeated alone."""
         if self.program_factor == 1.0:

@@ -12,9 +12,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from costlab.hardware.calibration_record import CalibrationRecord, Curve, ShapedRate
+from costlab.hardware.calibration_record import SHAPES, CalibrationRecord, Curve, ShapedRate
 from costlab.hardware.profile import DeviceProfile
-from costlab.hardware.ragged import RaggedTable
+from costlab.hardware.ragged import RaggedTable, unaligned_elements, unaligned_s
 from costlab.hardware.surface import Surface
 
 Array = NDArray[np.float64]
@@ -34,6 +34,12 @@ class Rates(Protocol):
             name: kind, or kind with a suffix ("attention_backward").
             shape: dimensions as in ``calibration_record.SHAPES``; empty where unknown.
         """
+
+    def unaligned_elements(self, name: str, shape: tuple[Any, ...]) -> Array | float:
+        """Elements that a call writes to rows that begin anywhere; arguments as above."""
+
+    def unaligned_s(self, level_bytes: Any) -> Array | float:
+        """Seconds more for each of them, ``level_bytes`` after the last use of its memory."""
 
     def has_shapes(self, kind: str) -> bool:
         """Whether the FLOP rate of ``kind`` depends on the shape."""
@@ -58,6 +64,14 @@ class CalibratedRates:
         ragged = self._ragged.get(key)
         smooth = self._surfaces[key].at(shape)
         return smooth if ragged is None else smooth / ragged.factor(shape)
+
+    def unaligned_elements(self, name: str, shape: tuple[Any, ...]) -> Array | float:
+        if name != "matmul" or len(shape) != len(SHAPES[name]) or not self.record.unaligned:
+            return 0.0
+        return unaligned_elements(shape)
+
+    def unaligned_s(self, level_bytes: Any) -> Array | float:
+        return unaligned_s(level_bytes, self.record.unaligned) if self.record.unaligned else 0.0
 
     @cached_property
     def _surfaces(self) -> dict[str, Surface]:
@@ -126,6 +140,14 @@ class DatasheetRates:
         if name.partition("_")[0] not in MATRIX_KINDS:
             return vector.value
         return (self.profile.matrix.get(self.dtype) or vector).value
+
+    def unaligned_elements(self, name: str, shape: tuple[Any, ...]) -> Array | float:
+        del name, shape
+        return 0.0
+
+    def unaligned_s(self, level_bytes: Any) -> Array | float:
+        del level_bytes
+        return 0.0
 
     def has_shapes(self, kind: str) -> bool:
         del kind

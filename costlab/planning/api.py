@@ -174,7 +174,7 @@ def plan(
         link_bytes_per_s=link_bytes_per_s, rates=rates,
     )  # fmt: skip
     soft = software(program or _SOFTWARE.get(machines.profile.name.split("-")[0], _ELSE))
-    space = Space(batch or _usual_batch(gpus, length), context=soft.stored_scores == 0)
+    space = Space(batch or usual_batch(gpus, length), context=soft.stored_scores == 0)
     if work.sequential_steps:  # sequences that are read together share the weights of each step
         space = replace(space, micro=space.batch)
     found = search(
@@ -184,7 +184,7 @@ def plan(
     return Training(config, tokens, found, soft, shown, memory_bytes or machines.capacity_bytes)
 
 
-def _usual_batch(gpus: int, length: int) -> int:
+def usual_batch(gpus: int, length: int) -> int:
     """Sequences of about four million tokens, a multiple of the devices' power of two."""
     sequences = max(int(_TOKENS_A_STEP // length), 1)
     base = max(gpus & -gpus, gpus if gpus <= sequences else 1)

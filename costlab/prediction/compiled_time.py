@@ -21,7 +21,7 @@ from costlab.formulas.evaluate import Evaluated
 from costlab.formulas.identity import Same
 from costlab.formulas.record import Group
 from costlab.hardware.machine import Machine
-from costlab.hardware.rates import MATRIX_KINDS
+from costlab.hardware.rates import MATRIX_KINDS, Rates
 from costlab.hardware.stacked import Array, BandwidthBank, Rows
 from costlab.prediction.compiled_class import CompiledClass
 from costlab.prediction.shapes import rate_name
@@ -125,14 +125,14 @@ class _Batch:
             for program, value in zip(self.programs, values, strict=True)
         ]
         footprints = None
-        if self.machine.cold_share:
+        if self.machine.weighs_footprint:
             whole = [
                 np.broadcast_to(run.footprint, value.table.shape[1:])[None]
                 for run, value in zip(runs, values, strict=True)
             ]
             footprints = _padded(whole, longest)
-        rates = self._rates(table)
-        sums = sum(stack.at(table, rates, footprints, runs) for stack in self.stacks)
+        looked_up = self._looked_up(table)
+        sums = sum(stack.at(table, looked_up, footprints, runs) for stack in self.stacks)
         sums = np.broadcast_to(sums, (5, len(values), longest))
         found = []
         for number, (program, value) in enumerate(zip(self.programs, values, strict=True)):
@@ -144,24 +144,41 @@ class _Batch:
             found.append(with_fixed(calls, program.cost_class, value, self.machine, program.mode))
         return found
 
-    def _rates(self, table: _Table) -> Array:
-        """FLOP/s of every lookup, [lookups, points or 1]; alike ones are looked up together."""
+    def _looked_up(self, table: _Table) -> _LookedUp:
+        """What the shapes of all lookups say; alike ones are looked up together."""
         if not np.isnan(self.known).any():
-            return self.known[:, None]
+            return _LookedUp(self.known[:, None], None)
         alike: dict[tuple[str, tuple[bool, ...]], list[int]] = {}
         for (name, shape), number in self.lookups.items():
             pattern = tuple(bool(table.varies[row]) for row in shape)
             alike.setdefault((name, pattern), []).append(number)
         shapes = [shape for _name, shape in self.lookups]
-        found = np.empty((len(self.lookups), table.rows.shape[1]))
+        rates = np.empty((len(self.lookups), table.rows.shape[1]))
+        unaligned = np.zeros_like(rates)
         for (name, pattern), numbers in alike.items():
             columns = np.array([shapes[number] for number in numbers]).reshape(len(numbers), -1).T
-            dimensions = [
+            dimensions = tuple(
                 table.rows[rows] if moves else table.rows[rows, :1]
                 for rows, moves in zip(columns, pattern, strict=True)
-            ]
-            found[numbers] = self.machine.rates.flop_per_s(name, tuple(dimensions))
-        return found
+            )
+            rates[numbers] = self.machine.rates.flop_per_s(name, dimensions)
+            unaligned[numbers] = self.machine.rates.unaligned_elements(name, dimensions)
+        return _LookedUp(rates, unaligned)
+
+
+@dataclass(frozen=True, slots=True)
+class _LookedUp:
+    """FLOP/s and unaligned elements of every lookup, [lookups, points or 1]."""
+
+    rates: Array
+    unaligned: Array | None
+
+    def of(self, numbers: Sequence[int]) -> list[Array]:
+        """What stands for the shape of rows with these lookups."""
+        if not numbers:
+            return []
+        found = [self.rates[numbers]]
+        return found if self.unaligned is None else [*found, self.unaligned[numbers]]
 
 
 def _rate_of_all(name: str, machine: Machine) -> float:
@@ -206,11 +223,20 @@ class _StackedRates:
     own: _Bandwidths
     fallback: _Bandwidths
     footprints: Array | None
+    machine: Rates
 
     def flop_per_s(self, name: str, shape: tuple[Any, ...]) -> Any:
         """The rates, which were looked up before: they stand where a shape would."""
         del name
         return shape[0] if shape else None
+
+    def unaligned_elements(self, name: str, shape: tuple[Any, ...]) -> Any:
+        """The same for the elements."""
+        del name
+        return shape[1] if len(shape) > 1 else 0.0
+
+    def unaligned_s(self, level_bytes: Any) -> Any:
+        return self.machine.unaligned_s(level_bytes)
 
     def has_shapes(self, kind: str) -> bool:
         del kind
@@ -267,7 +293,7 @@ class _Stack:
         self.slices = [slice(*pair) for pair in pairwise(ends.tolist())]
 
     def at(
-        self, table: _Table, rates: Array, footprints: Array | None, runs: Sequence[Run]
+        self, table: _Table, looked_up: _LookedUp, footprints: Array | None, runs: Sequence[Run]
     ) -> Array:
         """Sums [5, programs, points or 1].
 
@@ -275,14 +301,15 @@ class _Stack:
         """
         calls, flop, size, launches = (table.of(rows) for rows in self.columns)
         own = None if footprints is None else footprints[self.program]
+        stacked = _StackedRates(self.own, self.fallback, own, self.machine.rates)
         run = _StackedRun(
-            machine=replace(self.machine, rates=_StackedRates(self.own, self.fallback, own)),
+            machine=replace(self.machine, rates=stacked),
             mode=runs[0].mode,
             fused=False,
             footprint=0.0 if own is None else own,
             launches=self._launches(runs),
         )
-        shape = [rates[self.rates]] if self.rates else []
+        shape = looked_up.of(self.rates)
         part = time_of_group(self.rows[0].group, [calls, flop, size, launches, *shape], run)
         arithmetic = part.work_s * (part.compute_s >= part.memory_s)
         sums = [

@@ -125,7 +125,7 @@ def run_of(cost_class: CostClass, values: Mapping[str, Any], machine: Machine, m
         machine,
         mode,
         fused=runs_fused(cost_class.groups),
-        footprint=_footprint_bytes(cost_class, values) if machine.cold_share else 0.0,
+        footprint=_footprint_bytes(cost_class, values) if machine.weighs_footprint else 0.0,
     )
 
 
@@ -225,6 +225,17 @@ class Run:
             return 0.0
         return self.machine.cold_share * size * np.maximum(1 / level - 1 / alone, 0.0)
 
+    def unaligned_s(self, elements: Any, size: Any, calls: Any) -> Any:
+        """Seconds that a call of ``size`` bytes takes longer that writes to unaligned rows.
+
+        Calls that are alike take turns with the rest of the program: its part of the bytes lies
+        between two uses of a result's memory.
+        """
+        if not np.any(elements):
+            return 0.0
+        level = np.maximum(size, self.footprint / np.maximum(calls, 1.0))
+        return elements * self.machine.rates.unaligned_s(level)
+
     def seconds_per_byte(self, op: str, kind: str, size: Any) -> Any:
         """Seconds per byte of a call that addresses ``size`` bytes; None without a bandwidth."""
         alone: Any = self.machine.rates.bytes_per_s(op, kind, size)
@@ -262,14 +273,18 @@ def time_of_group(group: Group, sizes: Sequence[Any], run: Run) -> GroupTime:
     Everything is element by element, so that groups of one kind can be stacked in arrays.
     """
     calls, flop, size, launches, *shape = sizes
-    rate = run.machine.rates.flop_per_s(rate_name(group), tuple(shape))
+    name = rate_name(group)
+    rate = run.machine.rates.flop_per_s(name, tuple(shape))
     kind = ALIASES.get(group.kind, group.kind)
     per_byte = run.seconds_per_byte(group.op, kind, size)
     matrix = group.kind in MATRIX_KINDS
     if per_byte is None and (rate is None or matrix):
         # No product is quicker than a copy of its operands would be.
         per_byte = run.seconds_per_byte("", FALLBACK, size)
-    compute: Any = 0.0 if rate is None else flop / rate
+    compute: Any = 0.0
+    if rate is not None:
+        elements = run.machine.rates.unaligned_elements(name, tuple(shape))
+        compute = flop / rate + run.unaligned_s(elements, size, calls)
     if matrix and run.machine.cold_share:
         compute = compute + run.waiting_s(size)
     memory: Any = 0.0 if per_byte is None else size * per_byte

@@ -79,8 +79,8 @@ class Actions:
         self._add(menu, _("Drop B"), lambda: self.hub.change(_("drop B"), reference=None))
         menu.addSeparator()
         window = self.window
-        self._add(menu, _("&Left column"), lambda: window.toggle_column(window.left), "F7")
-        self._add(menu, _("&Right column"), lambda: window.toggle_column(window.right), "F8")
+        self._add(menu, _("&Left column"), lambda: window.toggle_column(0), "F7")
+        self._add(menu, _("&Right column"), lambda: window.toggle_column(1), "F8")
         self._add(menu, _("Full screen"), self._full_screen, _STANDARD.FullScreen)
         themes = menu.addMenu(_("&Theme"))
         group = QActionGroup(themes)

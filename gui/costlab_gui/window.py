@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from PySide6.QtCore import QSize, Qt, QTimer
+from PySide6.QtCore import QByteArray, QSize, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -24,7 +24,7 @@ from costlab_gui.hub import Hub
 from costlab_gui.model.recovery import lost
 from costlab_gui.pages.opener import PageOpener
 from costlab_gui.pages.page import Page
-from costlab_gui.pages.registry import titles
+from costlab_gui.pages.registry import OWN_COLUMNS, titles
 from costlab_gui.settings import Settings
 from costlab_gui.widgets.architecture_list import ArchitectureList
 from costlab_gui.widgets.formula_card import FormulaCard
@@ -54,6 +54,8 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.hub = hub
         self._painted = False
+        self._folded: set[QWidget] = set()
+        self._state: QByteArray | None = None  # of the columns, while a page has its own
         hub.idle.hold()
         renderer().hold()
         self.settings = settings
@@ -146,18 +148,37 @@ class MainWindow(QMainWindow):
         """Put a question or a notice under the top bar."""
         self._rows.insertWidget(1, bar)
 
-    def toggle_column(self, column: QWidget) -> None:
-        """Fold a side column away, or show it again."""
-        column.setVisible(not column.isVisible())
+    def toggle_column(self, side: int) -> None:
+        """Fold a side column away, or show it again: 0 the left one, 1 the right one."""
+        own = self.current_page.columns
+        if own:
+            own[side].setVisible(not own[side].isVisible())
+            return
+        self._folded ^= {(self.left, self.right)[side]}
+        self._show_columns()
+
+    def _show_columns(self) -> None:
+        own = self.hub.session.page in OWN_COLUMNS
+        if own and self._state is None:
+            self._state = self.columns.saveState()
+        elif not own:
+            self._state = None
+        focused = self.focusWidget()
+        if own and focused is not None and not self.stack.isAncestorOf(focused):
+            self.tabs.setFocus()  # else it would go to whatever comes next
+        for column in (self.left, self.right):
+            column.setVisible(not own and column not in self._folded)
+        self.top_bar.show_setting(not own)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         narrow = _NARROW_EM * self.fontMetrics().horizontalAdvance("m")
         before = event.oldSize().width()
         if (before >= narrow or before < 0) and event.size().width() < narrow:
-            self.right.hide()
+            self._folded.add(self.right)
         elif 0 <= before < narrow <= event.size().width():
-            self.right.show()
+            self._folded.discard(self.right)
+        self._show_columns()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
@@ -182,7 +203,7 @@ class MainWindow(QMainWindow):
         self.hub.closing.emit()
         self.files.close()
         self.settings.geometry = self.saveGeometry()
-        self.settings.columns = self.columns.saveState()
+        self.settings.columns = self._state or self.columns.saveState()
         self.settings.save()
         event.accept()
 
@@ -219,6 +240,7 @@ class MainWindow(QMainWindow):
             key = self.hub.session.page
             self.pages.open(key)
             self.tabs.setCurrentIndex(list(titles()).index(key))
+            self._show_columns()
         self.files.show_title()
 
 

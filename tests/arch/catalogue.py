@@ -16,15 +16,15 @@ Count = Callable[..., int]
 # fmt: off
 SIZES: tuple[Mapping[str, int], ...] = (
     {"b": 2, "n": 7, "m": 5, "d": 6, "h": 3, "g": 1, "k": 3, "f": 5, "L": 2, "V": 11, "w": 3,
-     "c": 2, "R": 2, "r": 2, "s": 3, "e": 4, "t": 2, "G": 1, "p": 3, "q": 4},
+     "c": 2, "R": 2, "r": 2, "s": 3, "e": 4, "t": 2, "G": 1, "p": 3, "q": 4, "E": 17},
     {"b": 3, "n": 11, "m": 4, "d": 10, "h": 2, "g": 2, "k": 4, "f": 13, "L": 1, "V": 7, "w": 4,
-     "c": 3, "R": 3, "r": 1, "s": 2, "e": 3, "t": 1, "G": 2, "p": 2, "q": 5},
+     "c": 3, "R": 3, "r": 1, "s": 2, "e": 3, "t": 1, "G": 2, "p": 2, "q": 5, "E": 9},
     {"b": 1, "n": 12, "m": 9, "d": 12, "h": 3, "g": 3, "k": 5, "f": 7, "L": 3, "V": 19, "w": 4,
-     "c": 4, "R": 1, "r": 3, "s": 1, "e": 5, "t": 3, "G": 3, "p": 1, "q": 7},
+     "c": 4, "R": 1, "r": 3, "s": 1, "e": 5, "t": 3, "G": 3, "p": 1, "q": 7, "E": 30},
     {"b": 2, "n": 1, "m": 3, "d": 5, "h": 1, "g": 1, "k": 2, "f": 3, "L": 1, "V": 5, "w": 2,
-     "c": 3, "R": 1, "r": 1, "s": 2, "e": 2, "t": 1, "G": 1, "p": 5, "q": 2},
+     "c": 3, "R": 1, "r": 1, "s": 2, "e": 2, "t": 1, "G": 1, "p": 5, "q": 2, "E": 3},
     {"b": 2, "n": 4, "m": 7, "d": 8, "h": 4, "g": 2, "k": 2, "f": 3, "L": 1, "V": 6, "w": 6,
-     "c": 5, "R": 2, "r": 2, "s": 4, "e": 4, "t": 4, "G": 1, "p": 4, "q": 3},
+     "c": 5, "R": 2, "r": 2, "s": 4, "e": 4, "t": 4, "G": 1, "p": 4, "q": 3, "E": 13},
 )
 # fmt: on
 
@@ -141,6 +141,12 @@ def _gpt_weights(d: int, f: int, L: int) -> int:
     return L * (4 * d**2 + 2 * d * f + 9 * d + f)
 
 
+def _pruned_weights(d: int, h: int, k: int, f: int) -> int:
+    """A whole block's of d wide heads, less what the heads and units had that are gone."""
+    heads_gone, units_gone = d - h * k, 4 * d - f
+    return _gpt_weights(d, 4 * d, 1) - heads_gone * (4 * d + 3) - units_gone * (2 * d + 1)
+
+
 def _llama(b: int, n: int, d: int, h: int, g: int, k: int, f: int, L: int) -> int:
     return L * (_grouped(b, n, d, h, g, k) + 6 * b * n * d * f)
 
@@ -168,6 +174,9 @@ ENTRIES = (
           lambda d: 4 * d**2),
     Entry("cross_entropy", lambda: 0, lambda: 0),
     Entry("dilated_window", _dilated, lambda d: 4 * d**2, sizes={"w": 2, "c": 6}),
+    Entry("distillation", lambda b, n, d, f, V, L: (
+        _block(b, n, d, f, L + 1) + 2 * 2 * b * n * d * V),
+        lambda d, f, V, L: _gpt_weights(d, f, L + 1) + 2 * d * V),
     Entry("embedding", lambda: 0, lambda d, V: V * d),
     Entry("encoder_block", _block, _gpt_weights),
     Entry("encoder_decoder", _two_stacks, lambda d, f, L: (
@@ -181,6 +190,9 @@ ENTRIES = (
     Entry("gradient_accumulation", lambda b, n, d, f, V, a: (
         a * (_block(b, n, d, f, 1) + 2 * b * n * d * V)),
         lambda d, f, V: _gpt_weights(d, f, 1) + d * V, sizes={"a": 3}),
+    Entry("graph_transformer", lambda b, n, d, f, r: (
+        8 * b * n * d**2 + 4 * b * n * d * f + 2 * n * r * d),
+        lambda d, f, r: 4 * d**2 + 2 * d * f + r * d + 6 * d + f),
     Entry("gru", lambda b, n, d: 12 * b * n * d**2, _affine(3)),
     Entry("gru_2014", lambda b, n, d: 12 * b * n * d**2, lambda d: 6 * d**2 + 3 * d),
     Entry("gru_cell_loop", lambda b, n, d: 12 * b * n * d**2, _affine(3)),
@@ -188,6 +200,9 @@ ENTRIES = (
         _selective(b, n, d, s, r) + _grouped(b, n, d, h, g, k) + 12 * b * n * d * f),
         lambda d, h, g, k, f, s, r: (
             6 * d**2 + 2 * d * (7 + 2 * r + 3 * s) + 2 * d * k * (h + g) + 6 * d * f + 4 * d)),
+    Entry("hyena", lambda b, n, d, f, r: (
+        8 * b * n * d**2 + 18 * b * n * d + 2 * n * f * (2 * r + 1 + f + d)),
+        lambda d, f, r: 4 * d**2 + 14 * d + f * (2 * r + 1 + f + d + 3)),
     Entry("int8_cache_attention", _grouped, lambda d, h, g, k: 2 * d * k * (h + g),
           sizes={"k": 4, "c": 2}),
     Entry("latent_attention", _latent, _latent_maps),
@@ -208,6 +223,8 @@ ENTRIES = (
     Entry("mamba", _selective, lambda d, s, r: 6 * d**2 + 2 * d * (5 + 2 * r + 3 * s + 2)),
     Entry("mamba2", _dual, lambda d, h, s: (
         d * (4 * d + 2 * s + h) + 5 * (2 * d + 2 * s) + 3 * h + 2 * d + 2 * d**2)),
+    Entry("mixed_precision", lambda b, n, d, f: _block(b, n, d, f, 1),
+          lambda d, f: _gpt_weights(d, f, 1)),
     Entry("mixture_of_experts", lambda b, n, d, f, e, t, shared: (
         2 * b * n * d * e + 6 * b * n * d * f * (t + shared)),
         lambda d, f, e, shared: d * e + 3 * d * f * (e + shared)),
@@ -228,8 +245,12 @@ ENTRIES = (
           lambda d, f: _gpt_weights(d, f, 1), square=True),
     Entry("sinusoidal_positions", lambda: 0, lambda: 0),
     Entry("sliding_window", _window, lambda d: 4 * d**2),
+    Entry("sparse_linear", lambda b, n, d, f: 2 * b * n * d * f, lambda d, f: d * f // 2,
+          sizes={"d": 16}),
     Entry("stacked_gru", lambda b, n, d, L: 12 * L * b * n * d**2, lambda d, L: L * _affine(3)(d)),
     Entry("stacked_lstm", lambda b, n, d, L: 16 * L * b * n * d**2, lambda d, L: L * _affine(4)(d)),
+    Entry("structured_pruning", lambda b, n, d, h, k, f: (
+        _grouped(b, n, d, h, h, k) + 4 * b * n * d * f), _pruned_weights),
     Entry("t5_attention", lambda b, n, d, h, k: 8 * b * n * d * h * k + 4 * b * n**2 * h * k,
           lambda d, h, k: 4 * d * h * k + 32 * h, square=True),
     Entry("transformer_block", _block, lambda d, f, L: L * (4 * d**2 + 2 * d * f + 4 * d)),

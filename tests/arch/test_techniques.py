@@ -8,7 +8,15 @@ from torch import Tensor, nn
 from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.utils.flop_counter import FlopCounterMode
 
-from costlab.arch import full_attention, gpt_block, registry
+from costlab.arch import (
+    flash_attention,
+    full_attention,
+    gpt_block,
+    mixed_precision,
+    registry,
+    sparse_linear,
+    structured_pruning,
+)
 from costlab.formulas.store import load
 from costlab.ops.group_scales import dequantise, quantise
 
@@ -152,3 +160,102 @@ def test_accumulated_gradients_cost_the_same_flop_in_less_memory() -> None:
     # All but an input, its gradients and the upstream one shrinks to a sixteenth.
     held = 8 * (4 * 128**2 + 2 * 128 * 512 + 9 * 128 + 512 + 1000 * 128) + 3 * 4 * 16 * 64 * 128
     assert parts["peak_bytes"] - held < (whole["peak_bytes"] - held) / 8
+
+
+def test_mixed_precision_is_what_torchs_own_gives_where_both_use_16_bits() -> None:
+    """torch.autocast keeps 32 bits between products, so they differ by 16 bits' rounding alone."""
+    torch.manual_seed(0)
+    block = mixed_precision.MixedBlock(mixed_precision.Config(12, 3, 20))
+    x, upstream = torch.randn(2, 7, 12), torch.randn(2, 7, 12)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        theirs = block.block(x)
+    wanted = torch.autograd.grad(theirs.float(), list(block.parameters()), upstream)
+    ours = block(x)
+    got = torch.autograd.grad(ours, list(block.parameters()), upstream)
+    assert ours.dtype == torch.float32
+    assert {g.dtype for g in got} == {torch.float32}
+    torch.testing.assert_close(ours, theirs.float(), rtol=0, atol=2**-5)
+    mine, other = (torch.cat([g.flatten() for g in part]) for part in (got, wanted))
+    assert (mine - other).norm() < 2**-6 * other.norm()
+
+
+def test_mixed_precision_keeps_the_activations_of_16_bits_and_a_copy_of_the_weights() -> None:
+    module, (x,) = registry.load("mixed_precision").build(**SIZES)
+    plain, _ = registry.load("gpt_block").build(**SIZES)
+    short = plain.bfloat16()
+    weights = sum(p.numel() for p in module.parameters())
+    # Torch's norms and products read copies in backward, except the biases, which only add.
+    biases = sum(p.numel() for name, p in plain.named_parameters() if name.endswith("bias"))
+    norms = 2 * 12
+    found = _saved("mixed_precision", SIZES)
+    assert found == _kept(module, x)
+    copies = 2 * (weights - biases + norms)
+    assert found == _kept(short, x.detach().bfloat16()) + copies
+
+
+def test_a_distilling_step_is_two_flop_a_weight_of_the_teacher_and_six_of_the_student() -> None:
+    sizes = {**SIZES, "V": 11, "L": 3}
+    module, (x, targets) = registry.load("distillation").build(**sizes)
+    with sdpa_kernel(SDPBackend.MATH), FlopCounterMode(display=False) as counter:
+        module(x.requires_grad_(), targets).backward()
+    b, n, d, f = 2, 7, 12, 20
+    one = b * n * (8 * d**2 + 4 * d * f + 4 * n * d)
+    head = 2 * b * n * d * 11
+    assert counter.get_total_flops() == 3 * one + head + 3 * (one + head)
+    flop = load("distillation", "train").evaluate("flop_matmul", **sizes)["flop_matmul"]
+    # The fused core's backward pass computes its scores again.
+    assert flop == counter.get_total_flops() + 2 * b * n**2 * d
+    assert all(p.grad is None for p in module.teacher.parameters())  # type: ignore[union-attr]
+    assert all(p.grad is not None for p in module.student.parameters())  # type: ignore[union-attr]
+
+
+def test_distilling_is_what_torchs_divergence_gives_but_for_the_teachers_entropy() -> None:
+    module, (x, targets) = registry.load("distillation").build(**SIZES, V=11, L=2)
+    heat = 2.0
+    with torch.no_grad():
+        taught = module.teacher_head(module.teacher(x)) / heat  # type: ignore[operator]
+        own = module.student_head(module.student(x))  # type: ignore[operator]
+        apart = nn.functional.kl_div(
+            (own / heat).log_softmax(-1), taught.log_softmax(-1), log_target=True, reduction="sum"
+        )
+        entropy = torch.distributions.Categorical(logits=taught).entropy().sum()
+        hard = nn.functional.cross_entropy(own.flatten(0, 1), targets.flatten())
+        torch.testing.assert_close(module(x, targets), hard + heat**2 * (apart + entropy) / 14)
+
+
+def test_a_pruned_block_is_the_whole_one_with_those_heads_and_units_silent() -> None:
+    torch.manual_seed(0)
+    whole = gpt_block.Block(gpt_block.Config(12, 4, 20)).double()
+    heads, units = [0, 3], [1, 2, 5, 7, 11, 19]
+    pruned = structured_pruning.prune(whole, heads, units).double()
+    x = torch.randn(2, 7, 12, dtype=torch.float64)
+    with torch.no_grad():
+        for head in (1, 2):
+            whole.attention.o.weight[:, 3 * head : 3 * head + 3] = 0
+        for unit in set(range(20)) - set(units):
+            whole.feed_forward.down.weight[:, unit] = 0
+        torch.testing.assert_close(pruned(x), whole(x), rtol=0, atol=1e-12)
+    assert isinstance(whole.attention, flash_attention.FlashAttention)
+
+
+def test_two_of_every_four_weights_are_left_in_nine_sixteenths_of_the_bytes() -> None:
+    weight = torch.randn(5, 16, dtype=torch.bfloat16)
+    values, places = sparse_linear.compress(weight)
+    assert 16 * (values.nbytes + places.nbytes) == 9 * weight.nbytes
+    matrix = sparse_linear.write_out(values, places)
+    for row, left in zip(weight.tolist(), matrix.tolist(), strict=True):
+        for at in range(0, 16, 4):
+            four, two = row[at : at + 4], left[at : at + 4]
+            largest = sorted(range(4), key=lambda i: -abs(four[i]))[:2]
+            assert two == [v if i in largest else 0 for i, v in enumerate(four)]
+
+
+def test_the_gradient_of_what_is_left_is_that_of_the_dense_matrix() -> None:
+    module, (x,) = registry.load("sparse_linear").build(b=2, n=7, d=16, f=5)
+    values = module.values
+    assert isinstance(values, Tensor)
+    dense = sparse_linear.write_out(values.detach(), module.places).requires_grad_()  # type: ignore[arg-type]
+    upstream = torch.randn(2, 7, 5)
+    (ours,) = torch.autograd.grad(module(x), values, upstream)
+    (theirs,) = torch.autograd.grad(x @ dense.t(), dense, upstream)
+    torch.testing.assert_close(ours.flatten(), theirs[dense != 0])

@@ -9,7 +9,15 @@ import pytest
 
 from costlab.devices import fingerprint
 from costlab.errors import InputError
-from costlab.hardware.calibration_record import CalibrationRecord, Curve, Residual, ShapedRate
+from costlab.hardware.calibration_record import (
+    PERIOD,
+    CalibrationRecord,
+    Curve,
+    Ragged,
+    Residual,
+    ShapedRate,
+    Unaligned,
+)
 
 _RECORD = CalibrationRecord(
     device="cpu", dtype="float32", threads=1, level="quick", date="2026-01-02T03:04:05+00:00",
@@ -17,7 +25,8 @@ _RECORD = CalibrationRecord(
     shaped={"matmul": (ShapedRate((1, 64, 64, 64), 4e9), ShapedRate((1, 1024, 1024, 1024), 9e9))},
     bandwidth={"elementwise": Curve(((1e3, 8e9), (1e6, 2e9))), "aten.exp": Curve(((1e3, 1e9),))},
     launch_s={"forward": 1e-6}, step_s=1e-7, residuals=(Residual("matmul", "3 x 4", 1.1, 1.0),),
-    spread=0.05, notes=("a note",),
+    spread=0.05, notes=("a note",), unaligned=(Unaligned(1000, 1e-9),),
+    ragged={"matmul": (Ragged(8, (1.5,) * 2 * PERIOD, (1.1,) * PERIOD, 240),)},
 )  # fmt: skip
 
 

@@ -5,9 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from costlab.calibration.widths import SWEEPS, WidthSweep, ragged_tables
-from costlab.hardware.calibration_record import PERIOD, Ragged
-from costlab.hardware.ragged import RaggedTable
+from costlab.calibration.widths import (
+    RESULT_SWEEPS,
+    SWEEPS,
+    ResultSweep,
+    WidthSweep,
+    ragged_tables,
+    unaligned_costs,
+)
+from costlab.hardware.calibration_record import PERIOD, Ragged, Unaligned
+from costlab.hardware.ragged import RaggedTable, unaligned_elements, unaligned_s
 
 _BARE_S = 1e-6
 
@@ -53,3 +60,52 @@ def test_kinds_without_a_measurement_have_no_table() -> None:
 def test_a_table_of_the_wrong_length_is_refused() -> None:
     with pytest.raises(ValueError, match="every width"):
         Ragged(1, (1.0,), (1.0,) * PERIOD, 240)
+
+
+def _product_s(sweep: ResultSweep, width: int) -> float:
+    """Columns alike; from 4 MB of result on 2 ns more per element of rows that begin anywhere."""
+    large = 4 * sweep.rows * width > 4_000_000
+    return _BARE_S + width * sweep.rows * (1e-9 + 2e-9 * (width % 8 != 0 and large))
+
+
+def test_what_large_results_cost_is_found_under_disturbance() -> None:
+    """A neighbour that makes everything a half longer in one of three rounds changes nothing."""
+    quiet = [
+        [_product_s(sweep, width) - _BARE_S for width in sweep.widths()] for sweep in RESULT_SWEEPS
+    ]
+    rounds = [
+        [[factor * time_s + _BARE_S for time_s in times] for times in quiet]
+        for factor in (1.0, 1.5, 1.0)
+    ]
+
+    found = unaligned_costs(rounds, _BARE_S, (), element_bytes=4)
+
+    assert [one.seconds for one in found] == pytest.approx([0, 0, 0, 2e-9, 2e-9], abs=1e-15)
+    assert found[0].bytes == 4 * (512 * 80 + 80 * 504 + 512 * 504)
+
+
+def test_what_the_width_alone_costs_is_not_counted_twice() -> None:
+    tail = tuple(1.0 if width % 8 == 0 else 3.0 for width in range(PERIOD))
+    near = tuple(1.0 if width % 8 == 0 else 3.0 for width in range(1, 2 * PERIOD + 1))
+    times = [[_product_s(sweep, width) for width in sweep.widths()] for sweep in RESULT_SWEEPS]
+
+    found = unaligned_costs([times], _BARE_S, [Ragged(512, near, tail, 240)], element_bytes=4)
+
+    assert all(one.seconds == pytest.approx(0, abs=1e-15) for one in found)
+
+
+def test_rows_that_begin_at_whole_vectors_cost_nothing() -> None:
+    widths = np.array([8, 9, 64, 500, 504, 1001])
+
+    found = unaligned_elements((2, 100, 300, widths))
+
+    # Two passes over the inner dimension of 300.
+    assert found.tolist() == [0, 2 * 100 * 9 * 2, 0, 2 * 100 * 500 * 2, 0, 2 * 100 * 1001 * 2]
+
+
+def test_what_an_element_costs_is_interpolated_and_ends() -> None:
+    measured = (Unaligned(2**20, 1e-9), Unaligned(2**22, 3e-9))
+
+    found = unaligned_s(np.array([1, 2**19, 2**20, 2**21, 2**22, 2**30]), measured)
+
+    assert found == pytest.approx([0, 0, 1e-9, 2e-9, 3e-9, 3e-9])

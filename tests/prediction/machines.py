@@ -17,6 +17,12 @@ class FlatRates:
     def flop_per_s(self, name: str, shape: tuple[Any, ...]) -> float | None:
         return self.flop if name.partition("_")[0] in {"matmul", "attention"} else None
 
+    def unaligned_elements(self, name: str, shape: tuple[Any, ...]) -> float:
+        return 0.0
+
+    def unaligned_s(self, level_bytes: Any) -> float:
+        return 0.0
+
     def has_shapes(self, kind: str) -> bool:
         return False
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from costlab.algebra import as_expr
 from costlab.formulas import store
-from costlab.formulas.record import CostClass
+from costlab.formulas.record import CostClass, Quantity
 from costlab.prediction.timing import runs_fused, time_of
 from tests.prediction.machines import FlatRates, flat_machine
 from tests.prediction.programs import group, n
@@ -71,3 +72,30 @@ def test_a_product_takes_at_least_as_long_as_a_copy_of_its_operands() -> None:
 
     assert float(times.total_s) == pytest.approx(5.0)
     assert times.limiter() == "memory"
+
+
+def test_the_rows_of_a_result_cost_what_the_bytes_of_the_program_say() -> None:
+    """A product of 90 results finds its memory in a cache, or not in a large program.
+
+    Three such calls have a third of the program between two of them.
+    """
+
+    class Rates(FlatRates):
+        def unaligned_elements(self, name: str, shape: tuple[object, ...]) -> float:
+            assert name == "matmul"
+            return 90.0
+
+        def unaligned_s(self, level_bytes: float) -> float:
+            return 1.0 if level_bytes > 5000 else 0.0
+
+    machine = replace(flat_machine(), rates=Rates(flop=1e3, bandwidth=1e3))
+
+    def time_s(peak_bytes: int, calls: int) -> float:
+        product = group("aten.mm.default", "matmul", 1000, 100, calls)
+        cost = {"peak_bytes": Quantity(as_expr(peak_bytes))}
+        return float(time_of(CostClass((), cost, (product,), ()), {}, machine, "forward").total_s)
+
+    assert time_s(4000, 1) == pytest.approx(1.0)
+    assert time_s(9000, 1) == pytest.approx(1.0 + 90.0)
+    assert time_s(9000, 3) == pytest.approx(3 * 1.0)
+    assert time_s(18000, 3) == pytest.approx(3 * (1.0 + 90.0))

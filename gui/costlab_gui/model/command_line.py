@@ -16,6 +16,7 @@ _COMMANDS: Mapping[str, str] = {
     "timeline": "predict",
     "formula": "derive",
     "structure": "structure",
+    "plan": "plan",
     "measure": "profile",
     "monitor": "monitor",
 }
@@ -26,6 +27,10 @@ def command_line(session: Session, workspace: Workspace) -> str:
     command = _COMMANDS[session.page]
     if command == "monitor":
         return "costlab monitor"
+    if command == "plan":
+        from costlab_gui.model.plan_curves import command as of_plan
+
+        return of_plan(session.plan, session.plan_view)
     if command == "structure":
         return shlex.join(["costlab", command, session.selected])
     programs = [session.selected] if command == "derive" else list(session.shown)

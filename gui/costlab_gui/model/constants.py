@@ -66,7 +66,7 @@ def _sources(machine: Machine) -> Iterable[Line]:
     elif isinstance(machine.rates, DatasheetRates):
         for name, constant in machine.rates.profile.constants().items():
             if _used(name, machine.dtype, machine.rates):
-                yield _published(name, constant)
+                yield published(name, constant)
 
 
 def _calibrated(machine: Machine, rates: CalibratedRates) -> Iterable[Line]:
@@ -97,10 +97,13 @@ def _used(name: str, dtype: str, rates: DatasheetRates) -> bool:
     return name in ("bandwidth", "units")
 
 
-def _published(name: str, constant: Constant) -> Line:
+def published(name: str, constant: Constant) -> Line:
+    """A constant of a profile, called ``name`` there, with its source."""
     titles = {
         "units": _("units"), "bandwidth": _("memory bandwidth"), "matrix": _("matrix rate"),
-        "vector": _("rate of other arithmetic"),
+        "vector": _("rate of other arithmetic"), "capacity": _("memory"), "power": _("power limit"),
+        "link": _("link within a node"), "network": _("network of a device"),
+        "per_node": _("devices of a node"),
     }  # fmt: skip
     section, _dot, dtype = name.partition(".")
     unit = constant.unit if constant.unit in ("FLOP/s", "B/s", "B", "W") else ""

@@ -6,9 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from costlab_gui.model.to_plan import ToPlan
+
 METRICS = ("time", "memory", "flop", "bytes", "state", "energy")
 MAP_METRICS = ("time", "memory", "flop", "bytes")
-PAGES = ("curves", "map", "roofline", "timeline", "formula", "structure", "measure", "monitor")
+PAGES = (
+    "curves", "map", "roofline", "timeline", "formula", "structure", "plan", "measure", "monitor",
+)  # fmt: skip
 MODES = ("forward", "train", "prefill", "decode")
 DTYPES = ("float32", "bfloat16", "float16", "float64")
 THIS_MACHINE = "this"
@@ -93,6 +97,9 @@ class Session:
         runs: names of stored runs whose points are drawn; "latest" follows the newest.
         store: file of runs; "" is the default one.
         measure: what the Measure page asks for.
+        plan: what the Plan page asks for.
+        plan_view, plan_quantity: the picture of the Plan page, and what its curves are of; "":
+            the first that there is.
     """
 
     programs: tuple[str, ...] = ("full_attention", "sliding_window", "linear_attention", "lstm")
@@ -117,6 +124,9 @@ class Session:
     runs: tuple[str, ...] = ("latest",)
     store: str = ""
     measure: ToMeasure = field(default_factory=ToMeasure)
+    plan: ToPlan = field(default_factory=ToPlan)
+    plan_view: str = "memory"
+    plan_quantity: str = ""
 
     @property
     def shown(self) -> tuple[str, ...]:

@@ -25,6 +25,7 @@ from costlab_gui.model.session import (
     Setting,
     ToMeasure,
 )
+from costlab_gui.model.to_plan import JOBS, VIEWS, ToPlan
 
 SCHEMA = "costlab.session/1"
 SUFFIX = ".costlab.json"
@@ -90,6 +91,7 @@ def from_json(data: Any, folder: Path | None = None) -> tuple[Session, tuple[str
             reference=lambda value: None if value is None else _setting(value),
             budget=lambda value: Budget(**_fields(Budget, value)),
             measure=lambda value: ToMeasure(**_fields(ToMeasure, value)),
+            plan=lambda value: ToPlan(**_fields(ToPlan, value)),
             opened=_texts,
             colours=_indices,
         )
@@ -167,6 +169,8 @@ def _check(session: Session) -> None:
         ("page", session.page, PAGES),
         *(("metrics", metric, METRICS) for metric in session.metrics),
         ("map_metric", session.map_metric, MAP_METRICS),
+        ("job", session.plan.job, JOBS),
+        ("plan_view", session.plan_view, VIEWS),
         *(("mode", setting.mode, MODES) for setting in settings),
         *(("dtype", setting.dtype, DTYPES) for setting in settings),
     ]
@@ -204,6 +208,11 @@ def _missing(session: Session) -> tuple[str, ...]:
         if setting is not None and setting.device.endswith(".toml")
     ]
     paths += [session.store] if session.store else []
+    paths += [
+        name
+        for name in (session.plan.model, session.plan.device, session.plan.other)
+        if name.endswith((".json", ".toml"))
+    ]
     return tuple(
         _("missing: {path}").format(path=path)
         for path in dict.fromkeys(paths)
@@ -218,7 +227,7 @@ def _mover(move: Callable[[str], str]) -> Callable[[str], str]:
         parts = split_target(text)
         if parts is not None:
             return parts[0] + move(parts[1]) + parts[2]
-        return move(text) if text.endswith((".toml", ".sqlite")) else text
+        return move(text) if text.endswith((".toml", ".sqlite", ".json")) else text
 
     return moved
 
@@ -238,10 +247,13 @@ def _with_paths(data: Mapping[str, Any], move: Callable[[str], str]) -> dict[str
     for name in ("selected", "store"):
         if isinstance(found.get(name), str):
             found[name] = move(found[name])
-    for name in ("setting", "reference"):
-        setting = found.get(name)
-        if isinstance(setting, dict) and isinstance(setting.get("device"), str):
-            found[name] = {**setting, "device": move(setting["device"])}
+    for name, inner in (
+        ("setting", ("device",)), ("reference", ("device",)), ("plan", ("model", "device", "other"))
+    ):  # fmt: skip
+        part = found.get(name)
+        if isinstance(part, dict):
+            paths = {key: move(part[key]) for key in inner if isinstance(part.get(key), str)}
+            found[name] = {**part, **paths}
     return found
 
 

@@ -17,15 +17,18 @@ if TYPE_CHECKING:
 
 CURVES_ONLY = frozenset(
     {"page", "over", "low", "high", "metrics", "log_x", "log_y", "linked", "budget", "runs",
-     "store", "reference", "hands", "measure"}
+     "store", "reference", "hands", "measure", "plan", "plan_view",
+     "plan_quantity"}
 )  # fmt: skip
-"""Fields of the session that change nothing but the curves page, or what is measured."""
+"""Fields of the session that change only the curves page, what is measured, or the plan."""
 
 
 class Page(QWidget):
     """Base of the pages. Set ``key`` (of ``session.PAGES``) and override :meth:`refresh`."""
 
     key = ""
+    columns: tuple[QWidget, ...] = ()
+    """Left and right column of a page of ``registry.OWN_COLUMNS``."""
 
     def __init__(self, hub: Hub, parent: QWidget | None = None) -> None:
         super().__init__(parent)

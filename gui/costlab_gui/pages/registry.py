@@ -7,9 +7,12 @@ from importlib import import_module
 from costlab.i18n import _
 from costlab_gui.pages.page import Page
 
+OWN_COLUMNS = frozenset({"plan"})
+"""Pages with inputs and reasons of their own: the window's columns would say nothing there."""
+
 
 def titles() -> dict[str, str]:
-    """What stands on the tabs, in their order. Later pages (a planner) are added here."""
+    """What stands on the tabs, in their order. Later pages are added here."""
     return {
         "curves": _("Curves"),
         "map": _("Map"),
@@ -17,6 +20,7 @@ def titles() -> dict[str, str]:
         "timeline": _("Memory"),
         "formula": _("Formula"),
         "structure": _("Structure"),
+        "plan": _("Plan"),
         "measure": _("Measure"),
         "monitor": _("Monitor"),
     }

@@ -217,6 +217,7 @@ QHeaderView::section {
     background: transparent; color: $dim; border: 0; border-bottom: 1px solid $line;
     padding: ${xs}px ${s}px; font-size: ${small}pt;
 }
+QAbstractScrollArea::corner { background: transparent; border: 0; }
 QTableCornerButton::section { background: transparent; border: 0; }
 QTreeView::branch { background: transparent; border-image: none; image: none; }
 QTreeView::branch:has-children:closed { image: url($path/chevron-right.svg); }

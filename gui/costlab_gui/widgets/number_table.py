@@ -25,6 +25,7 @@ from costlab.i18n import _
 from costlab_gui.export import renderer_of
 from costlab_gui.theme import fonts
 from costlab_gui.theme.tokens import current
+from costlab_gui.widgets.plain_delegate import PlainDelegate
 
 Index = Union[QModelIndex, QPersistentModelIndex]
 _ROLE = Qt.ItemDataRole
@@ -81,6 +82,7 @@ class NumberTable(QTableView):
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setItemDelegate(PlainDelegate(self))
         self.setTabKeyNavigation(False)
         self.setShowGrid(False)
         self.setWordWrap(False)

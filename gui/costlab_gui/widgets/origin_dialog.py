@@ -87,17 +87,20 @@ def open_origin(
     except CostLabError as error:
         hub.tell(error)
         return None
-    return _open(origin, parent)
+    return show_origin(origin, parent)
 
 
 def open_measured_origin(
     hub: Hub, point: Mapping[str, Any], quantity: str, parent: QWidget | None = None
 ) -> OriginDialog:
     """Open the origin of a measured number; ``point`` as ``costlab profile --json`` prints it."""
-    return _open(measured(point, quantity, hub.workspace.title(point["architecture"])), parent)
+    return show_origin(
+        measured(point, quantity, hub.workspace.title(point["architecture"])), parent
+    )
 
 
-def _open(origin: Origin, parent: QWidget | None) -> OriginDialog:
+def show_origin(origin: Origin, parent: QWidget | None = None) -> OriginDialog:
+    """Open an origin without waiting for the dialog."""
     dialog = OriginDialog(origin, parent)
     dialog.open()
     return dialog

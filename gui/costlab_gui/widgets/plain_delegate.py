@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QBrush, QColor, QFontMetrics, QPainter
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QBrush, QColor, QFontMetrics, QIcon, QPainter
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
 from costlab_gui.theme.tokens import Theme, current, mixed
@@ -14,7 +14,7 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 class PlainDelegate(QStyledItemDelegate):
-    """Text with the colour, alignment and share that the model says."""
+    """Text with the colour, font, alignment, icon and share that the model says."""
 
     def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
         metrics: QFontMetrics = option.fontMetrics
@@ -37,13 +37,21 @@ class PlainDelegate(QStyledItemDelegate):
             painter.fillRect(bar, QColor(mixed(theme.card, theme.accent, 0.3)))
         colour = index.data(Qt.ItemDataRole.ForegroundRole)
         painter.setPen(colour.color() if isinstance(colour, QBrush) else colour or theme.text)
-        painter.setFont(option.font)
+        font = index.data(Qt.ItemDataRole.FontRole) or option.font
+        painter.setFont(font)
         margin = _margin(metrics)
         room = area.adjusted(margin, 0, -margin, 0)
+        icon = index.data(Qt.ItemDataRole.DecorationRole)
+        if isinstance(icon, QIcon):
+            size: QSize = option.decorationSize
+            top = area.top() + (area.height() - size.height()) // 2
+            icon.paint(painter, QRect(QPoint(room.left(), top), size))
+            room.setLeft(room.left() + size.width() + margin)
+        metrics = QFontMetrics(font)
         text = str(index.data(Qt.ItemDataRole.DisplayRole) or "")
         shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, room.width())
         alignment = index.data(Qt.ItemDataRole.TextAlignmentRole) or Qt.AlignmentFlag.AlignVCenter
-        painter.drawText(room, int(alignment), shown)
+        painter.drawText(room, int(getattr(alignment, "value", alignment)), shown)
 
 
 def _margin(metrics: QFontMetrics) -> int:

@@ -21,6 +21,10 @@ _STEP = 2**0.1
 class SizeControl(QWidget):
     """A value beyond the slider's range widens the range; it never shrinks again.
 
+    Args:
+        name: the symbol.
+        room: the longest symbol of the controls it stands among.
+
     Signals:
         pressed, released: a drag begins, ends.
         sized: the size that the user chose (object), while dragging as well.
@@ -30,7 +34,7 @@ class SizeControl(QWidget):
     released = Signal()
     sized = Signal(object)
 
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
+    def __init__(self, name: str, room: str = "mm", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._symbol = QLabel(name)
         set_role(self._symbol, "mono")
@@ -43,7 +47,7 @@ class SizeControl(QWidget):
         self._shown: tuple[SizeLine, Snap] | None = None
         self._problem = self._refused = ""
         self._widest: tuple[int, int] | None = None
-        self._symbol.setMinimumWidth(self._symbol.fontMetrics().horizontalAdvance("mm"))
+        self._symbol.setMinimumWidth(self._symbol.fontMetrics().horizontalAdvance(room))
         layout = QGridLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setHorizontalSpacing(8)

@@ -59,7 +59,9 @@ class TopBar(QFrame):
         )
         self.device.setMinimumContentsLength(_DEVICE_LETTERS)
         self.devices = _tool("settings", _("Devices…"))
-        self._flags = QHBoxLayout()
+        flags = QWidget()
+        self._flags = QHBoxLayout(flags)
+        self._flags.setContentsMargins(0, 0, 0, 0)
         self._flags.setSpacing(4)
         self._flag_buttons: dict[str, QPushButton] = {}
         self.undo = _tool("undo", _("Undo"))
@@ -76,7 +78,8 @@ class TopBar(QFrame):
         layout.addWidget(self.dtype)
         layout.addWidget(self.device)
         layout.addWidget(self.devices)
-        layout.addLayout(self._flags)
+        layout.addWidget(flags)
+        self._setting = (self.mode, self.dtype, self.device, flags)
         layout.addStretch(1)
         layout.addWidget(self.undo)
         layout.addWidget(self.report)
@@ -94,6 +97,11 @@ class TopBar(QFrame):
         self.device.addItem(hub.session.setting.device, hub.session.setting.device)
         hub.idle.soon(self._fill_devices)
         self._show()
+
+    def show_setting(self, on: bool) -> None:
+        """Show mode, format, device and flags, or hide them on a page that they do not concern."""
+        for widget in self._setting:
+            widget.setVisible(on)
 
     def flag(self, name: str) -> QPushButton:
         """The button of a flag.
