@@ -14,6 +14,7 @@ import numpy as np
 
 from costlab.planning.cluster import Cluster
 from costlab.planning.communication import all_to_all_s, group
+from costlab.planning.padding import Padding
 from costlab.planning.parallel import Column, Plans
 from costlab.planning.software import Software
 from costlab.planning.workload import Workload
@@ -67,9 +68,19 @@ class StepTime:
 
 
 def step_time(
-    work: Workload, plans: Plans, cluster: Cluster, soft: Software, dtype: str = "bfloat16"
+    work: Workload,
+    plans: Plans,
+    cluster: Cluster,
+    soft: Software,
+    dtype: str = "bfloat16",
+    padded: Padding | None = None,
 ) -> StepTime:
-    """Seconds of one training step under each plan."""
+    """Seconds of one training step under each plan.
+
+    Args:
+        padded: how much more than its share a rank holds and gathers under ZeRO-3, as FSDP2 pads
+            (:func:`costlab.planning.padding.padding`); by default nothing, as flat buffers have it.
+    """
     p = plans
     rate = cluster.flop_per_s(dtype)
     bandwidth = cluster.profile.bandwidth.value
@@ -129,7 +140,7 @@ def step_time(
     idle = (p.pp - 1) / p.interleave * stage
 
     data, optimizer = _data_parallel(
-        work, p, cluster, soft, passes * (arithmetic + recurrence + recompute)
+        work, p, cluster, soft, passes * (arithmetic + recurrence + recompute), padded
     )
     total = passes * (stage + head) + idle + data + optimizer
     return StepTime(
@@ -169,7 +180,12 @@ def rank_parameters(work: Workload, p: Plans) -> tuple[Column, Column]:
 
 
 def _data_parallel(
-    work: Workload, p: Plans, cluster: Cluster, soft: Software, hidden_behind: Column
+    work: Workload,
+    p: Plans,
+    cluster: Cluster,
+    soft: Software,
+    hidden_behind: Column,
+    padded: Padding | None,
 ) -> tuple[Column, Column]:
     """Exposed reduction of gradients (and gathering of weights), and the update."""
     dense, expert = rank_parameters(work, p)
@@ -177,11 +193,17 @@ def _data_parallel(
     holders = group(cluster, soft.links, p.dp * p.cp / p.ep, p.tp * p.ep)
     reduce = replicas.all_reduce(dense * _ELEMENT) + holders.all_reduce(expert * _ELEMENT)
     reduce = np.where(p.dp * p.cp > 1, reduce, 0.0)
-    gather = replicas.gather(dense * _ELEMENT) + holders.gather(expert * _ELEMENT)
+    whole, experts = padded or (np.ones_like(p.tp), np.ones_like(p.tp))
+    gather = replicas.gather(dense * whole * _ELEMENT) + holders.gather(expert * experts * _ELEMENT)
     # FSDP gathers the weights for forward and for backward and scatters the gradients, each pass.
     sharded = 3 * gather * p.accumulation
     rest = np.maximum(sharded - (1 - soft.weights_exposed) * hidden_behind, 0.0)
     data = np.where(p.zero >= 3, rest, reduce * soft.gradient_exposed)
     sharers = np.where(p.zero >= 1, p.dp * p.cp, 1.0)
-    update = (dense + expert) / sharers * _OPTIMIZER_BYTES / cluster.profile.bandwidth.value
+    update = (
+        (dense * whole + expert * experts)
+        / sharers
+        * _OPTIMIZER_BYTES
+        / cluster.profile.bandwidth.value
+    )
     return np.where(p.dp * p.cp > 1, data, 0.0), update
