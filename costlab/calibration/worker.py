@@ -15,7 +15,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 from typing import Any
 
 import torch
@@ -34,7 +34,6 @@ from costlab.measurement.known_quickest import known_quickest_s
 from costlab.measurement.memory import allocator_peak
 from costlab.measurement.preload import preload
 from costlab.measurement.shared_core import Core, tells, was_alone
-from costlab.measurement.statistics import median
 from costlab.measurement.timing import (
     Stopwatch,
     TimingPlan,
@@ -87,12 +86,11 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
             send({"kind": "overheads", **asdict(overheads)})
             repeats = _WIDTH_REPEATS[request["level"]]
             if repeats and device.type == "cpu":
-                for kind, sweeps, of in (
-                    ("widths", SWEEPS, min),
-                    ("results", RESULT_SWEEPS, median),
-                ):
-                    times_s = width_times(sweeps, request["dtype"], stopwatch, repeats, core, of)
-                    send({"kind": kind, "times_s": times_s})
+                for kind, sweeps in (("widths", SWEEPS), ("results", RESULT_SWEEPS)):
+                    visits = width_times(sweeps, request["dtype"], stopwatch, repeats, core)
+                    send({"kind": kind, "visits": [
+                        [[astuple(one) for one in seen] for seen in sweep] for sweep in visits
+                    ]})  # fmt: skip
         limit = start + _FIRST_SHARE * request["seconds"] if turn == 0 else end
         round_ = suite if turn % 2 == 0 else suite[::-1]
         if turn > 0:
