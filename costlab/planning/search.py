@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from costlab.errors import InputError
 from costlab.i18n import _
 from costlab.planning.budget import Budget, budget
 from costlab.planning.cluster import Cluster
+from costlab.planning.padding import padding
 from costlab.planning.parallel import Plan, Plans
 from costlab.planning.software import Software
 from costlab.planning.step_time import StepTime, step_time
@@ -28,7 +29,8 @@ class Space:
     Attributes:
         batch: sequences of a step; the plans' dp x micro x accumulation equals it.
         zero: stages of ZeRO.
-        recompute: levels of recomputation.
+        recompute: levels of recomputation; that of norms and activation functions alone is not
+            among the usual ones, for the programs' own versions of it differ.
         micro: most sequences of a pass.
         interleave: most stages of a rank.
         beyond_node: whether a tensor-parallel group may span nodes.
@@ -61,8 +63,9 @@ def plans_of(work: Workload, cluster: Cluster, space: Space) -> Plans:
             ).format(d=work.divisor, l=work.layers),
             advice=_nearest(work, cluster, space),
         )
-    columns = np.array(rows, dtype=float).T
     names = [field.name for field in fields(Plan)]
+    flat = np.fromiter(chain.from_iterable(rows), float, len(rows) * len(names))
+    columns = flat.reshape(len(rows), len(names)).T.copy()
     return Plans(**dict(zip(names, columns, strict=True)))
 
 
@@ -170,8 +173,9 @@ def search(
         InputError: if none fits; says what binds and the smallest change that helps.
     """
     plans = plans_of(work, cluster, space)
-    time = step_time(work, plans, cluster, soft)
-    memory = budget(work, plans, stored_scores=soft.stored_scores > 0)
+    padded = padding(work, plans)
+    time = step_time(work, plans, cluster, soft, padded=padded)
+    memory = budget(work, plans, stored_scores=soft.stored_scores > 0, padded=padded)
     capacity = limit or cluster.capacity_bytes
     fits = memory.total <= capacity
     if not fits.any():
