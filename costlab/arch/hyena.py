@@ -72,53 +72,57 @@ class ImplicitFilter(nn.Module):
         return filters.t()
 
 
-class LongConvolution(nn.Module):
-    """Each channel of ``x`` [b, d, n] with its own filter [d, n], by the spectra of both."""
+class HyenaCore(nn.Module):
+    """Short convolutions, gates, and a long convolution by the spectra of both its sides."""
 
-    def forward(self, x: Tensor, filters: Tensor) -> Tensor:
-        n = x.shape[-1]
-        precise = _precise(x.dtype)
-        spectrum = torch.fft.rfft(x.to(precise), n=2 * n)
+    def __init__(self, config: Config) -> None:
+        super().__init__()
+        self.short = CausalConvolution(3 * config.d, _TAPS)
+        self.skip = nn.Parameter(torch.ones(config.d))
+
+    def forward(self, inner: Tensor, filters: Tensor) -> Tensor:
+        """From ``inner`` [b, n, 3 d] and ``filters`` [d, n] to [b, n, d]."""
+        mixed, _ = self.short(inner)
+        first, second, v = mixed.transpose(1, 2).chunk(3, dim=1)
+        gated, n = second * v, inner.shape[1]
+        precise = _precise(gated.dtype)
+        spectrum = torch.fft.rfft(gated.to(precise), n=2 * n)
         spectrum = spectrum * torch.fft.rfft(filters.to(precise), n=2 * n)
         whole: Tensor = torch.fft.irfft(spectrum, n=2 * n)
-        return whole[..., :n].to(x.dtype)
+        long = whole[..., :n].to(gated.dtype) + gated * self.skip[:, None]
+        y: Tensor = (first * long).transpose(1, 2)
+        return y
 
 
 class Hyena(nn.Module):
-    """Projections, short convolutions, gates and the long convolution."""
+    """Projections, the filter's network and the core."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.inner = nn.Linear(config.d, 3 * config.d, bias=False)
-        self.short = CausalConvolution(3 * config.d, _TAPS)
         self.filter = ImplicitFilter(config)
-        self.core = LongConvolution()
-        self.skip = nn.Parameter(torch.ones(config.d))
+        self.core = HyenaCore(config)
         self.o = nn.Linear(config.d, config.d, bias=False)
 
     def forward(self, u: Tensor) -> Tensor:
-        mixed, _ = self.short(self.inner(u))
-        first, second, v = mixed.transpose(1, 2).chunk(3, dim=1)
-        gated = second * v
-        long = self.core(gated, self.filter(u.shape[1])) + gated * self.skip[:, None]
-        y: Tensor = self.o((first * long).transpose(1, 2))
+        y: Tensor = self.o(self.core(self.inner(u), self.filter(u.shape[1])))
         return y
 
 
 def naive(module: Hyena, u: Tensor) -> Tensor:
     """Compute the same with every convolution written out as sums over distances."""
-    n, inner, short = u.shape[1], module.inner(u), module.short
+    n, inner, core = u.shape[1], module.inner(u), module.core
     rows: list[Tensor] = []
     for t in range(n):
-        row: Tensor = short.bias
+        row: Tensor = core.short.bias
         for tap in range(min(_TAPS, t + 1)):
-            row = row + inner[:, t - tap] * short.weight[:, 0, _TAPS - 1 - tap]
+            row = row + inner[:, t - tap] * core.short.weight[:, 0, _TAPS - 1 - tap]
         rows.append(row)
     first, second, v = torch.stack(rows, dim=1).chunk(3, dim=-1)
     gated, filters = second * v, module.filter(n)
     outputs = []
     for t in range(n):
-        y = gated[:, t] * module.skip
+        y = gated[:, t] * core.skip
         for j in range(t + 1):
             y = y + filters[:, t - j] * gated[:, j]
         outputs.append(module.o(first[:, t] * y))
