@@ -146,6 +146,8 @@ PAIRS: tuple[Pair, ...] = (
     Pair("lsh_attention / transformers LSHSelfAttention, other hashes", sparse_pairs.reformer_pair),
     Pair("mamba / transformers MambaMixer", sparse_pairs.mamba_pair),
     Pair("mamba2 / transformers Mamba2Mixer", sparse_pairs.mamba2_pair),
+    Pair("gated_deltanet / transformers Qwen3NextGatedDeltaNet", sparse_pairs.delta_pair),
+    Pair("hybrid_block / transformers Jamba layers", sparse_pairs.hybrid_pair),
     Pair("linformer / linformer LinformerSelfAttention", sparse_pairs.linformer_pair),
     Pair("performer / performer-pytorch SelfAttention", sparse_pairs.performer_pair),
 )

@@ -14,7 +14,18 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from costlab.arch import bigbird, linformer, longformer, lsh_attention, mamba, mamba2, performer
+from costlab.arch import (
+    bigbird,
+    gated_deltanet,
+    gqa_attention,
+    hybrid_block,
+    linformer,
+    longformer,
+    lsh_attention,
+    mamba,
+    mamba2,
+    performer,
+)
 
 Made = tuple[nn.Module, Callable[..., Tensor], tuple[Tensor, ...]]
 _SEED = 7
@@ -23,6 +34,21 @@ _SEED = 7
 def _copy(theirs: nn.Module, names: Mapping[str, nn.Module]) -> None:
     for name, ours in names.items():
         theirs.get_submodule(name).load_state_dict(ours.state_dict())
+
+
+def _copy_mamba(theirs: nn.Module, ours: mamba.Mamba) -> None:
+    core = ours.core
+    _copy(
+        theirs,
+        {"conv1d": core.conv, "x_proj": core.select, "dt_proj": core.dt, "out_proj": ours.o},
+    )
+    with torch.no_grad():
+        for name, value in (
+            ("in_proj.weight", torch.cat((ours.inner.weight, ours.gate.weight))),
+            ("A_log", core.log_rate),
+            ("D", core.skip),
+        ):
+            theirs.get_parameter(name).copy_(value)
 
 
 def _without_output(module: nn.Module) -> nn.Module:
@@ -128,15 +154,7 @@ def mamba_pair(b: int = 1, n: int = 512, d: int = 256, s: int = 16, r: int = 16)
     config = MambaConfig(hidden_size=d, state_size=s, time_step_rank=r, num_hidden_layers=1)
     theirs = MambaMixer(config, 0)
     ours = mamba.Mamba(mamba.Config(d, s, r, 16))
-    core = ours.core
-    _copy(
-        theirs,
-        {"conv1d": core.conv, "x_proj": core.select, "dt_proj": core.dt, "out_proj": ours.o},
-    )
-    with torch.no_grad():
-        theirs.in_proj.weight.copy_(torch.cat((ours.inner.weight, ours.gate.weight)))
-        theirs.A_log.copy_(core.log_rate)
-        theirs.D.copy_(core.skip)
+    _copy_mamba(theirs, ours)
     return ours, theirs, (torch.randn(b, n, d),)
 
 
@@ -167,6 +185,65 @@ def mamba2_pair(
         theirs.D.copy_(ours.core.skip)
         theirs.dt_bias.copy_(ours.step_bias)
     return ours, theirs, (torch.randn(b, n, d),)
+
+
+def delta_pair(
+    b: int = 1, n: int = 2048, d: int = 512, h: int = 4, k: int = 128, c: int = 64
+) -> Made:
+    """Chunks of ``c`` in ours; theirs have 64. Theirs keeps what belongs to a head together."""
+    from transformers import Qwen3NextConfig
+    from transformers.models.qwen3_next.modeling_qwen3_next import Qwen3NextGatedDeltaNet
+
+    config = Qwen3NextConfig(
+        hidden_size=d, linear_num_value_heads=h, linear_num_key_heads=h, linear_key_head_dim=k,
+        linear_value_head_dim=k, num_hidden_layers=1, layer_types=["linear_attention"],
+    )  # fmt: skip
+    theirs = Qwen3NextGatedDeltaNet(config, 0)
+    ours = gated_deltanet.GatedDeltaNet(gated_deltanet.Config(d, h, k, c))
+    _copy(theirs, {"out_proj": ours.o})
+    inner = torch.cat((ours.inner.weight, ours.gate.weight))
+    steps = torch.stack((ours.strength.weight, ours.fall.weight), dim=1)
+    with torch.no_grad():
+        heads = torch.unflatten(inner, 0, (4, h, k)).transpose(0, 1).flatten(0, 2)
+        theirs.in_proj_qkvz.weight.copy_(heads)
+        theirs.in_proj_ba.weight.copy_(steps.flatten(0, 1))
+        theirs.conv1d.weight.copy_(ours.conv.weight)
+        theirs.A_log.copy_(ours.log_rate)
+        theirs.dt_bias.copy_(ours.fall_bias)
+    return ours, theirs, (torch.randn(b, n, d),)
+
+
+def hybrid_pair(b: int = 1, n: int = 512, d: int = 256, h: int = 4, g: int = 2) -> Made:
+    """Jamba's two layers, dense; theirs without the norms of what Mamba selects."""
+    from transformers import JambaConfig
+    from transformers.models.jamba.modeling_jamba import (
+        JambaAttentionDecoderLayer,
+        JambaMambaDecoderLayer,
+    )
+
+    sizes = hybrid_block.Config(d=d, h=h, g=g, k=d // h, f=2 * d, s=16, r=16, c=16)
+    config = JambaConfig(
+        hidden_size=d, num_attention_heads=h, num_key_value_heads=g, intermediate_size=2 * d,
+        mamba_d_state=16, mamba_dt_rank=16, num_hidden_layers=2, num_experts=1,
+        attn_layer_period=2, attn_layer_offset=1,
+    )  # fmt: skip
+    config._attn_implementation = "sdpa"
+    ours = hybrid_block.HybridBlock(sizes)
+    first, second = JambaMambaDecoderLayer(config, 0), JambaAttentionDecoderLayer(config, 1)
+    for theirs, own in ((first, ours.recurrent), (second, ours.attending)):
+        feed = own.feed_forward
+        _copy(theirs.feed_forward, {f"{p}_proj": getattr(feed, p) for p in ("gate", "up", "down")})
+        with torch.no_grad():
+            theirs.input_layernorm.weight.copy_(own.norm_mixer.norm.weight)
+            theirs.pre_ff_layernorm.weight.copy_(own.norm_feed_forward.norm.weight)
+    scan, attention = ours.recurrent.mixer, ours.attending.mixer
+    assert isinstance(scan, mamba.Mamba)
+    assert isinstance(attention, gqa_attention.GQAAttention)
+    _copy_mamba(first.mamba, scan)
+    for part in ("dt_layernorm", "b_layernorm", "c_layernorm"):
+        setattr(first.mamba, part, nn.Identity())
+    _copy(second.self_attn, {f"{p}_proj": getattr(attention, p) for p in "qkvo"})
+    return ours, lambda x: second(first(x)), (torch.randn(b, n, d),)
 
 
 def linformer_pair() -> Made:

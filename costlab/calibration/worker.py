@@ -47,6 +47,8 @@ from costlab.trace.tracker import Tracker
 # The first round ends here, so that a second one tells how far timings repeat.
 _FIRST_SHARE = 0.75
 _MORE_ROUNDS = 6
+# Whole programs are few, long, and what everything else is held against.
+_PASS_PATIENCE = 8
 # How often each width of the sweeps over widths is timed per round.
 _WIDTH_REPEATS = {"trial": 0, "quickest": 0, "quick": 1, "full": 3}
 _WINDOW_S = {"trial": 0.004, "quickest": 0.006, "quick": 0.015, "full": 0.04}
@@ -104,8 +106,12 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
                 break
             try:
                 # A shared core is waited for where there are others' timings already.
-                patience_s = window_s if turn > 0 and index not in alone else 0.0
-                patient = replace(plan, patience_s=patience_s)
+                patience_s = 0.0
+                if turn > 0 and index not in alone:
+                    patience_s = window_s * (_PASS_PATIENCE if case.table == PASS else 1)
+                patient = replace(
+                    plan, patience_s=patience_s, max_time_s=plan.max_time_s + patience_s
+                )
                 message = _time(case, request, patient, stopwatch, core, with_ops=turn == 0)
             except (RuntimeError, MemoryError, DerivationError) as error:
                 skipped.add(index)

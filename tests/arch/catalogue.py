@@ -84,6 +84,12 @@ def _selective(b: int, n: int, d: int, s: int, r: int) -> int:
     return 2 * b * n * 2 * d * (3 * d + r + 2 * s + r + s + 4)
 
 
+def _delta(b: int, n: int, d: int, h: int, k: int, c: int) -> int:
+    """The paper's, without what solving the systems takes, which torch does not count."""
+    maps = 2 * b * n * (d * (5 * h * k + 2 * h) + 12 * h * k)
+    return maps + b * h * _blocks(n, c) * k * (6 * c + 6 * k)
+
+
 def _dual(b: int, n: int, d: int, h: int, s: int, c: int) -> int:
     mixer = 2 * b * n * (d * (6 * d + 2 * s + h) + 4 * (2 * d + 2 * s))
     return mixer + 2 * b * _blocks(n, c) * (c * s + c * 2 * d + 2 * 2 * d * s)
@@ -184,6 +190,8 @@ ENTRIES = (
     Entry("feed_forward", lambda b, n, d, f: 4 * b * n * d * f, lambda d, f: 2 * d * f),
     Entry("flash_attention", _attention, lambda d: 4 * d**2),
     Entry("full_attention", _attention, lambda d: 4 * d**2, square=True),
+    Entry("gated_deltanet", _delta, lambda d, h, k: (
+        d * (5 * h * k + 2 * h) + 12 * h * k + 2 * h + k)),
     Entry("gated_feed_forward", lambda b, n, d, f: 6 * b * n * d * f, lambda d, f: 3 * d * f),
     Entry("gpt_block", _block, _gpt_weights),
     Entry("gqa_attention", _grouped, lambda d, h, g, k: 2 * d * k * (h + g)),

@@ -35,6 +35,8 @@ ROWS = (
         "transformers 5.24, mamba2_chunk_scan on meta", part="core",
         # C B^T once in place of per head, no product of chunks by chunks; the convolution.
         more=-31 * 2 * 16384 * 256 * 128 - 2 * 32 * 65**2 * 128 * 64 + 8 * 16384 * 2304),
+    Row("gated_deltanet", {"b": 1, "n": 4096, "d": 64, "h": 16, "k": 128, "c": 64}, 9_663_676_416,
+        "transformers 5.24, torch_chunk_gated_delta_rule on meta, without its solves", part="core"),
 )
 # fmt: on
 

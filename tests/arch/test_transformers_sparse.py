@@ -8,7 +8,15 @@ from __future__ import annotations
 import pytest
 import torch
 
-from benchmarks.sparse_pairs import Made, bigbird_pair, longformer_pair, mamba2_pair, mamba_pair
+from benchmarks.sparse_pairs import (
+    Made,
+    bigbird_pair,
+    delta_pair,
+    hybrid_pair,
+    longformer_pair,
+    mamba2_pair,
+    mamba_pair,
+)
 
 
 @pytest.mark.parametrize("first", [1, 5])
@@ -31,6 +39,18 @@ def test_mamba() -> None:
 def test_mamba2() -> None:
     made = mamba2_pair(b=2, n=45, d=24, h=4, s=10, c=16, theirs_c=8)
     torch.testing.assert_close(*_both(made), rtol=0, atol=1e-6)
+
+
+def test_gated_deltanet() -> None:
+    ours, theirs, _inputs = made = delta_pair(b=2, n=150, d=24, h=3, k=8, c=16)
+    torch.testing.assert_close(*_both(made), rtol=0, atol=1e-6)
+    assert isinstance(theirs, torch.nn.Module)
+    counts = [sum(p.numel() for p in module.parameters()) for module in (ours, theirs)]
+    assert counts[0] == counts[1]
+
+
+def test_jambas_layers() -> None:
+    torch.testing.assert_close(*_both(hybrid_pair(b=2, n=45, d=24, h=4)), rtol=0, atol=2e-6)
 
 
 def _both(made: Made) -> tuple[torch.Tensor, torch.Tensor]:
