@@ -50,6 +50,7 @@ def budget(
     *,
     stored_scores: bool = False,
     padded: Padding | None = None,
+    offload: bool = False,
 ) -> Budget:
     """Bytes of the fullest rank under each plan.
 
@@ -57,6 +58,7 @@ def budget(
         formats: of weights, gradients and optimizer; by default "mixed".
         stored_scores: whether attention keeps its n x n scores (no flash attention).
         padded: what :func:`~costlab.planning.padding.padding` gives, where it is known.
+        offload: whether gradients and optimizer lie in the host's memory.
     """
     p = plans
     kinds = formats or precision("mixed")
@@ -92,10 +94,11 @@ def budget(
                                               + full / p.tp), 0.0)  # fmt: skip
     logits = np.where(p.pp > 1, 0.0, per_pass * work.logit_bytes / p.tp)
     gathered = np.where(p.zero >= 3, 2 * weight * held / np.ceil(work.layers / p.pp), 0.0)
+    here = 0.0 if offload else 1.0
     return Budget(
         weights=weight * shared(3),
-        gradients=float(kinds.gradients.bits_per_element) / 8 * shared(2),
-        optimizer=float(kinds.optimizer_bits) / 8 * shared(1),
+        gradients=here * float(kinds.gradients.bits_per_element) / 8 * shared(2),
+        optimizer=here * float(kinds.optimizer_bits) / 8 * shared(1),
         activations=activations,
         buffers=np.maximum(moment, logits) + gathered,
         reserve=np.full_like(p.tp, _RESERVE),

@@ -36,6 +36,8 @@ class Space:
         beyond_node: whether a tensor-parallel group may span nodes.
         context: whether sequences may be shared; not where attention's scores are stored, for
             ring attention is flash attention, block by block.
+        host_bytes_per_s: rate of a device to its host, where gradients and optimizer lie in the
+            host's memory and it updates; 0 where they are the device's.
     """
 
     batch: int
@@ -45,6 +47,7 @@ class Space:
     interleave: int = 6
     beyond_node: bool = False
     context: bool = True
+    host_bytes_per_s: float = 0.0
 
 
 def plans_of(work: Workload, cluster: Cluster, space: Space) -> Plans:
@@ -174,8 +177,10 @@ def search(
     """
     plans = plans_of(work, cluster, space)
     padded = padding(work, plans)
-    time = step_time(work, plans, cluster, soft, padded=padded)
-    memory = budget(work, plans, stored_scores=soft.stored_scores > 0, padded=padded)
+    host = space.host_bytes_per_s
+    time = step_time(work, plans, cluster, soft, padded=padded, host_bytes_per_s=host)
+    memory = budget(work, plans, stored_scores=soft.stored_scores > 0, padded=padded,
+                    offload=host > 0)  # fmt: skip
     capacity = limit or cluster.capacity_bytes
     fits = memory.total <= capacity
     if not fits.any():
@@ -209,7 +214,8 @@ class _Tried:
         if not rows:
             return False
         plans = Plans.of([Plan(*row) for row in rows])
-        memory = budget(self.work, plans, stored_scores=self.soft.stored_scores > 0)
+        memory = budget(self.work, plans, stored_scores=self.soft.stored_scores > 0,
+                        offload=self.space.host_bytes_per_s > 0)  # fmt: skip
         return bool((memory.total <= self.capacity).any())
 
     def devices(self, least: float) -> int | None:
@@ -249,6 +255,9 @@ def _what_helps(
             changes.append(_("or --length {n}").format(n=length))
             break
         length //= 2
+    host = replace(tried, space=replace(tried.space, host_bytes_per_s=1.0))
+    if not tried.space.host_bytes_per_s and host.fits():
+        changes.append(_("or --offload"))
     return _("the smallest plan ({plan}) needs {need}, {over} too much, most of it {binds}; "
              "{changes}").format(
         plan=plans[least].text(), need=format_value(int(need), "B"), binds=binds,

@@ -42,7 +42,7 @@ class StepTime:
         pipeline: transfers between stages.
         bubble: ranks that wait for the pipeline to fill and drain.
         data: reduction of gradients, and gathering of weights under ZeRO-3, where not hidden.
-        optimizer: the update.
+        optimizer: the update, or the way to a host that updates and back.
     """
 
     total: Column
@@ -74,12 +74,15 @@ def step_time(
     soft: Software,
     dtype: str = "bfloat16",
     padded: Padding | None = None,
+    host_bytes_per_s: float = 0.0,
 ) -> StepTime:
     """Seconds of one training step under each plan.
 
     Args:
         padded: how much more than its share a rank holds and gathers under ZeRO-3, as FSDP2 pads
             (:func:`costlab.planning.padding.padding`); by default nothing, as flat buffers have it.
+        host_bytes_per_s: rate at which a device's gradients go to the host, which updates, and the
+            weights come back; 0 where the device updates. The host's own update is not timed.
     """
     p = plans
     rate = cluster.flop_per_s(dtype)
@@ -140,8 +143,9 @@ def step_time(
     idle = (p.pp - 1) / p.interleave * stage
 
     data, optimizer = _data_parallel(
-        work, p, cluster, soft, passes * (arithmetic + recurrence + recompute), padded
-    )
+        work, p, cluster, soft, passes * (arithmetic + recurrence + recompute), padded,
+        host_bytes_per_s,
+    )  # fmt: skip
     total = passes * (stage + head) + idle + data + optimizer
     return StepTime(
         total=total,
@@ -186,6 +190,7 @@ def _data_parallel(
     soft: Software,
     hidden_behind: Column,
     padded: Padding | None,
+    host_bytes_per_s: float,
 ) -> tuple[Column, Column]:
     """Exposed reduction of gradients (and gathering of weights), and the update."""
     dense, expert = rank_parameters(work, p)
@@ -200,10 +205,8 @@ def _data_parallel(
     rest = np.maximum(sharded - (1 - soft.weights_exposed) * hidden_behind, 0.0)
     data = np.where(p.zero >= 3, rest, reduce * soft.gradient_exposed)
     sharers = np.where(p.zero >= 1, p.dp * p.cp, 1.0)
-    update = (
-        (dense * whole + expert * experts)
-        / sharers
-        * _OPTIMIZER_BYTES
-        / cluster.profile.bandwidth.value
-    )
+    held = (dense * whole + expert * experts) / sharers
+    update = held * _OPTIMIZER_BYTES / cluster.profile.bandwidth.value
+    if host_bytes_per_s:
+        update = held * 2 * _ELEMENT / host_bytes_per_s
     return np.where(p.dp * p.cp > 1, data, 0.0), update
