@@ -62,6 +62,7 @@ verify bench accuracy exponents measuring kills validate: $(VENV)/.installed-dev
 	$(BIN)/python -m benchmarks.$@ $(ARGS)
 	@if [ $@ = validate ]; then \
 	  $(BIN)/python -m benchmarks.step_times $(filter --write,$(ARGS)) \
+	  && $(BIN)/python -m benchmarks.plan_speed \
 	  && $(BIN)/python -m benchmarks.distributed_check $(filter --write,$(ARGS)); fi
 
 formulas: $(VENV)/.installed-dev

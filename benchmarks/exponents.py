@@ -1,7 +1,7 @@
 """How time and peak memory grow with n, measured against predicted, over the timed architectures.
 
 ``python -m benchmarks.exponents`` sweeps the architectures of ``benchmarks.times``, or those named,
-in every mode over five lengths of one width (15 minutes on two cores) and compares slopes over the
+in every mode over five lengths of one width (half an hour on two cores) and compares slopes over the
 same sizes: of the measured values, and of the predictions by this machine's newest calibration.
 Exit status 1 if a slope of peak memory is off by more than 0.05, if one of time that the noise lets
 be told is off by more than 0.15, or if more than a quarter of those of time cannot be told.
@@ -33,12 +33,12 @@ SIZES = {"b": 1, "d": 128, "h": 4, "w": 32, "f": 256, "L": 2}
 _SHORT = (128, 256, 512, 1024, 2048)
 _MODES = ("forward", "train", "decode")
 _PLAN = TimingPlan(
-    warmup_s=0.25,
-    min_samples=5,
-    max_samples=100,
-    min_time_s=0.1,
-    max_time_s=0.6,
-    patience_s=0.4,
+    warmup_s=0.15,
+    min_samples=3,
+    max_samples=60,
+    min_time_s=0.06,
+    max_time_s=0.4,
+    patience_s=0.3,
 )
 _MAY_NOT_TELL = 0.25
 _HEADER = (

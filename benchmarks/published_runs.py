@@ -12,7 +12,9 @@ import numpy as np
 
 from benchmarks.reference_rows import Row, may_fit, rows
 from costlab.hardware.catalogue import load_profile
+from costlab.planning.bundled import values
 from costlab.planning.decoder import Stack, model
+from costlab.planning.huggingface import from_values
 from costlab.planning.parallel import Plan, Plans
 from costlab.planning.workload import Workload, workload
 
@@ -162,19 +164,29 @@ _SIMUMAX = {
 }
 
 
-def _simumax(row: Row, i: Mapping[str, Any]) -> Run | None:
-    if i["model"] not in _SIMUMAX:
-        return None
-    work = decoder(
-        i["model"], i["seq"], layers=i["layers"], vocabulary=128256, gated=True, tied=False,
-        biases=False, **_SIMUMAX[i["model"]],
-    )  # fmt: skip
+_SIMUMAX_EXPERTS = {"deepseekv2": "deepseek-v2", "deepseekv3": "deepseek-v3"}
+
+
+def _simumax(row: Row, i: Mapping[str, Any]) -> Run:
+    name = i["model"]
+    if name in _SIMUMAX:
+        work = decoder(
+            name, i["seq"], layers=i["layers"], vocabulary=128256, gated=True, tied=False,
+            biases=False, **_SIMUMAX[name],
+        )  # fmt: skip
+    else:  # The run's script makes the first layer dense and all others of experts.
+        config = {**values(_SIMUMAX_EXPERTS[name]), "num_hidden_layers": i["layers"],
+                  "first_k_dense_replace": 1}  # fmt: skip
+        work = workload(from_values(config, name), i["seq"])
     plan = Plan(
-        dp=i["dp"], tp=i["tp"], pp=i["pp"], cp=i["cp"], micro=i["microbatch_size"],
+        dp=i["dp"], tp=i["tp"], pp=i["pp"], cp=i["cp"], ep=i["ep"], micro=i["microbatch_size"],
         accumulation=i["microbatches"], zero=1, sequence=1,
     )  # fmt: skip
-    return Run(row.id, "SimuMax B200, dense", work, plan, "B200-180G-SXM", 0.0,
-               row.number / 1e3, i["model"])  # fmt: skip
+    family = f"SimuMax B200, {'dense' if name in _SIMUMAX else 'experts'}"
+    return Run(row.id, family, work, plan, "B200-180G-SXM", 0.0, row.number / 1e3, name)
+
+
+_KWAI_AGAIN = {"none": 0, "mlp activation + norm": 3}
 
 
 def _kwai(row: Row, i: Mapping[str, Any]) -> Run:
@@ -186,7 +198,7 @@ def _kwai(row: Row, i: Mapping[str, Any]) -> Run:
     plan = Plan(
         dp=i["dp"], tp=i["tp"], pp=i["pp"], cp=i["cp"], micro=i["microbatch"],
         accumulation=i["global_batch"] // i["dp"] // i["microbatch"], interleave=i["interleave"],
-        zero=1, sequence=1,
+        zero=1, sequence=1, recompute=_KWAI_AGAIN[i["recompute"]],
     )  # fmt: skip
     step = i["global_batch"] * i["seq"] / row.number
     # 8 x 100 Gb/s a node; NVLink of the H800 is 200 GB/s one way.

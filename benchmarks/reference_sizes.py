@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks.reference_models import model_of, printed
+from benchmarks.reference_rates import communication, flop, throughput
 from benchmarks.reference_rows import Row, rows
 from benchmarks.reference_training import training_memory
 from costlab.planning.blocks import attention
@@ -100,6 +101,9 @@ FILES: Mapping[str, Callable[[Row], float | None]] = {
     "parameters": parameters,
     "kv_state_memory": states,
     "training_memory": training_memory,
+    "training_throughput": throughput,
+    "flops": flop,
+    "communication": communication,
 }
 """What answers the rows of each file."""
 

@@ -116,7 +116,7 @@ class _Heard:
     visits: dict[int, list[Visit]] = field(default_factory=dict)
     skipped: dict[int, str] = field(default_factory=dict)
     overheads: list[Overheads] = field(default_factory=list)
-    sweeps: dict[str, list[list[list[float]]]] = field(default_factory=dict)
+    sweeps: dict[str, list[list[list[list[Visit]]]]] = field(default_factory=dict)
     torch: str = ""
 
 
@@ -225,7 +225,8 @@ def _take(heard: _Heard, message: Mapping[str, Any]) -> None:
         )
         return
     if message["kind"] in {"widths", "results"}:
-        heard.sweeps.setdefault(message["kind"], []).append(message["times_s"])
+        visits = [[[Visit(*one) for one in seen] for seen in sweep] for sweep in message["visits"]]
+        heard.sweeps.setdefault(message["kind"], []).append(visits)
         return
     index = message["index"]
     if message["kind"] == "skipped":

@@ -114,6 +114,9 @@ def _parts(times: Times, warming_s: float) -> tuple[float, float]:
 
 
 def _predicted_s(item: TimedCase, record: CalibrationRecord) -> float:
+    if item.case.table != PASS:
+        # A kernel repeated alone knows no program around it.
+        record = replace(record, cold_share=0.0, program_factor=1.0)
     return float(predict_ops(item.ops, record, item.mode, item.peak_bytes).total_s)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from costlab.calibration.suite import Case
@@ -48,6 +48,19 @@ def times_alone(
         )
         found[place] = tuple(alone or [time_s / max(factor, 1.0) for time_s in shared])
     return found
+
+
+def widths_alone(
+    visits: Sequence[Sequence[Visit]], of: Callable[[Sequence[float]], float]
+) -> list[float]:
+    """What one kernel takes alone at many widths: ``of`` the visits alone at each.
+
+    A width that had none is taken to be slowed by what slowed the others, as far as that is known.
+    """
+    split = [_split(seen) for seen in visits]
+    slowed = [of(shared) / of(alone) for alone, shared in split if alone and shared]
+    factor = max(median(slowed), 1.0) if slowed else 1.0
+    return [of(alone) if alone else of(shared) / factor for alone, shared in split]
 
 
 def _split(visits: Sequence[Visit]) -> tuple[list[float], list[float]]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
+from costlab.calibration.visits import Visit, widths_alone
 from costlab.hardware.calibration_record import PERIOD, Ragged, Unaligned
 from costlab.hardware.ragged import RaggedTable
 from costlab.measurement.statistics import median
@@ -79,23 +81,29 @@ class ResultSweep:
 RESULT_SWEEPS = tuple(ResultSweep(rows) for rows in (512, 1024, 1536, 2048, 4096))
 
 
-def ragged_tables(
-    rounds: Sequence[Sequence[Sequence[float]]], bare_s: float
-) -> Mapping[str, tuple[Ragged, ...]]:
+# Visits by sweep and width, of one round of a calibration.
+SweepVisits = Sequence[Sequence[Sequence[Visit]]]
+
+
+def ragged_tables(rounds: Sequence[SweepVisits], bare_s: float) -> Mapping[str, tuple[Ragged, ...]]:
     """Factors by name of the rates.
 
     Args:
-        rounds: seconds by round, sweep of ``SWEEPS`` and width of ``WidthSweep.widths``. The
-            least over the rounds counts: widths are compared with each other, and nothing makes
-            one of them quicker than it is.
+        rounds: of ``SWEEPS`` at ``WidthSweep.widths``. Of the visits alone the least counts: widths
+            are compared with each other, and nothing makes one of them quicker than it is.
         bare_s: cost of one call of an operator without work.
     """
     found: dict[str, tuple[Ragged, ...]] = {}
-    for sweep, *times in zip(SWEEPS, *rounds, strict=True):
-        least = [min(same) for same in zip(*times, strict=True)]
+    for sweep, *visits in zip(SWEEPS, *rounds, strict=True):
+        least = widths_alone(_pooled(visits), min)
         work = [max(time_s - bare_s, _LEAST_WORK * time_s) for time_s in least]
         found[sweep.name] = (*found.get(sweep.name, ()), _ragged(sweep, work))
     return found
+
+
+def _pooled(rounds: Sequence[Sequence[Sequence[Visit]]]) -> list[list[Visit]]:
+    """Visits by width, of all rounds."""
+    return [list(chain.from_iterable(seen)) for seen in zip(*rounds, strict=True)]
 
 
 def _ragged(sweep: WidthSweep, work_s: Sequence[float]) -> Ragged:
@@ -131,37 +139,34 @@ def _line(widths: Sequence[int], times_s: Sequence[float]) -> tuple[float, float
 
 
 def unaligned_costs(
-    rounds: Sequence[Sequence[Sequence[float]]],
+    rounds: Sequence[SweepVisits],
     bare_s: float,
     ragged: Sequence[Ragged],
     element_bytes: int,
 ) -> tuple[Unaligned, ...]:
     """What results cost whose rows begin anywhere, beyond what ``ragged`` says.
 
-    How often a result is still in a cache changes with what others do, so the usual times are
-    compared with each other, and scaled to the least.
-
     Args:
-        rounds: usual seconds by round, sweep of ``RESULT_SWEEPS`` and width.
+        rounds: of ``RESULT_SWEEPS``. How often a result is still in a cache changes with what
+            others do, so the usual visit alone counts.
         bare_s: cost of one call of an operator without work.
         ragged: factors on the time of a product by its width.
         element_bytes: of one number.
     """
     table = RaggedTable.of("matmul", ragged)
     found = []
-    for sweep, *times in zip(RESULT_SWEEPS, *rounds, strict=True):
-        columns_s = [
-            [(time_s - bare_s) / width for time_s, width in zip(same, sweep.widths(), strict=True)]
-            for same in times
-        ]
-        usual_s = dict(zip(sweep.widths(), map(median, zip(*columns_s, strict=True)), strict=True))
-        whole_s = median([usual_s[width] for width in sweep.whole_widths])
-        more = []
+    for sweep, *visits in zip(RESULT_SWEEPS, *rounds, strict=True):
+        times_s = widths_alone(_pooled(visits), median)
+        column_s = {
+            width: (time_s - bare_s) / width
+            for width, time_s in zip(sweep.widths(), times_s, strict=True)
+        }
+        whole_s = median([column_s[width] for width in sweep.whole_widths])
+        more_s = []
         for width in sweep.other_widths:
-            expected = 1.0 if table is None else float(table.factor(sweep.at(width)))
-            more.append(usual_s[width] / whole_s - expected)
-        least_s = min(same[index] for same in columns_s for index in range(len(sweep.whole_widths)))
+            factor = 1.0 if table is None else float(table.factor(sweep.at(width)))
+            more_s.append((column_s[width] - factor * whole_s) / sweep.rows)
         _batch, rows, inner, width = sweep.at(sweep.whole_widths[0])
         used = element_bytes * (rows * inner + inner * width + rows * width)
-        found.append(Unaligned(used, max(median(more), 0.0) * least_s / rows))
+        found.append(Unaligned(used, max(median(more_s), 0.0)))
     return tuple(found)

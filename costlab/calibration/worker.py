@@ -15,7 +15,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from dataclasses import asdict, astuple, replace
 from typing import Any
 
 import torch
@@ -34,7 +34,6 @@ from costlab.measurement.known_quickest import known_quickest_s
 from costlab.measurement.memory import allocator_peak
 from costlab.measurement.preload import preload
 from costlab.measurement.shared_core import Core, tells, was_alone
-from costlab.measurement.statistics import median
 from costlab.measurement.timing import (
     Stopwatch,
     TimingPlan,
@@ -48,6 +47,8 @@ from costlab.trace.tracker import Tracker
 # The first round ends here, so that a second one tells how far timings repeat.
 _FIRST_SHARE = 0.75
 _MORE_ROUNDS = 6
+# Whole programs are few, long, and what everything else is held against.
+_PASS_PATIENCE = 8
 # How often each width of the sweeps over widths is timed per round.
 _WIDTH_REPEATS = {"trial": 0, "quickest": 0, "quick": 1, "full": 3}
 _WINDOW_S = {"trial": 0.004, "quickest": 0.006, "quick": 0.015, "full": 0.04}
@@ -87,12 +88,11 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
             send({"kind": "overheads", **asdict(overheads)})
             repeats = _WIDTH_REPEATS[request["level"]]
             if repeats and device.type == "cpu":
-                for kind, sweeps, of in (
-                    ("widths", SWEEPS, min),
-                    ("results", RESULT_SWEEPS, median),
-                ):
-                    times_s = width_times(sweeps, request["dtype"], stopwatch, repeats, core, of)
-                    send({"kind": kind, "times_s": times_s})
+                for kind, sweeps in (("widths", SWEEPS), ("results", RESULT_SWEEPS)):
+                    visits = width_times(sweeps, request["dtype"], stopwatch, repeats, core)
+                    send({"kind": kind, "visits": [
+                        [[astuple(one) for one in seen] for seen in sweep] for sweep in visits
+                    ]})  # fmt: skip
         limit = start + _FIRST_SHARE * request["seconds"] if turn == 0 else end
         round_ = suite if turn % 2 == 0 else suite[::-1]
         if turn > 0:
@@ -106,8 +106,12 @@ def run(request: Mapping[str, Any], send: Callable[[Mapping[str, Any]], None]) -
                 break
             try:
                 # A shared core is waited for where there are others' timings already.
-                patience_s = window_s if turn > 0 and index not in alone else 0.0
-                patient = replace(plan, patience_s=patience_s)
+                patience_s = 0.0
+                if turn > 0 and index not in alone:
+                    patience_s = window_s * (_PASS_PATIENCE if case.table == PASS else 1)
+                patient = replace(
+                    plan, patience_s=patience_s, max_time_s=plan.max_time_s + patience_s
+                )
                 message = _time(case, request, patient, stopwatch, core, with_ops=turn == 0)
             except (RuntimeError, MemoryError, DerivationError) as error:
                 skipped.add(index)

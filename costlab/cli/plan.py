@@ -27,6 +27,7 @@ def add_parser(subparsers: Subparsers) -> None:
             "costlab plan llama-3-8b --gpus 1xRTX-4090 --job serve --tpot 50ms",
             "costlab plan gpt3-175b lstm-175b mamba-175b --gpus 1024xA100-80",
             "costlab plan gpt3-13b --gpus 64xA100-80,128xA100-80,64xH100-SXM --price 1.5,1.5,2.5",
+            "costlab plan llama-3-8b --job serve --gpus 1xH100-SXM,1xL40S --price 3,1.1",
             "costlab plan --fits 24GiB",
             "costlab plan llama-2-7b --gpus 1xA100-80 --job qlora --micro 4",
         ],
@@ -89,13 +90,16 @@ def run(args: argparse.Namespace) -> int:
             given=f"--job {args.job}",
             advice=_("leave one of them out"),
         )
-    if len(models) > 1 or len(machines) > 1:
+    serves = args.job == "serve"
+    if len(models) > 1 or (len(machines) > 1 and not serves):
         raise InputError(
-            _("several models or clusters are compared for training only"),
+            _("several models are compared for training only, several clusters for serving too"),
             given=" ".join((*models, args.gpus)),
         )
+    if len(machines) > 1:
+        return plan_serving.show_services(args, models[0], machines)
     gpus, device = machines[0]
-    if args.job == "serve":
+    if serves:
         return plan_serving.show_service(args, models[0], device, gpus)
     return plan_tuning.show_tuning(args, models[0], device, gpus)
 

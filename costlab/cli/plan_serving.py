@@ -144,14 +144,7 @@ def show_service(args: argparse.Namespace, model: str, device: str, gpus: int) -
     from costlab.planning.retrieval import compare_ways
     from costlab.planning.service import serve
 
-    limits: dict[str, Any] = {
-        "tpot_s": args.tpot and parsed(parse_seconds, "--tpot", args.tpot),
-        "ttft_s": args.ttft and parsed(parse_seconds, "--ttft", args.ttft),
-        "per_node": args.per_node and parsed(parse_count, "--per-node", args.per_node),
-        "link_bytes_per_s": args.link and parsed(parse_rate, "--link", args.link),
-        "memory_bytes": args.memory and parsed(parse_bytes, "--memory", args.memory),
-        "rates": rates_of(args, 1)[0],
-    }
+    limits = _limits(args) | {"rates": rates_of(args, 1)[0]}
     answer = serve(model, device, gpus, request_of(args), **limits)
     retrieval = retrieval_of(args)
     ways = (
@@ -165,6 +158,63 @@ def show_service(args: argparse.Namespace, model: str, device: str, gpus: int) -
     else:
         print("\n".join([_text(answer), *([_ways(ways, answer)] if ways else [])]))
     return 0
+
+
+def show_services(args: argparse.Namespace, model: str, machines: list[tuple[int, str]]) -> int:
+    """Print how each of several clusters serves a model, the cheapest or quickest marked.
+
+    Raises:
+        InputError: if the model fits none of them, or something asks for one cluster.
+    """
+    from costlab.cli.plan_training import rates_of
+    from costlab.planning.service import SCHEMA, services
+
+    if args.passages:
+        raise InputError(
+            _("--passages is for one cluster"),
+            given=args.gpus,
+            advice=_("leave one of them out"),
+        )
+    rates = rates_of(args, len(machines))
+    asked = [(device, gpus, rate) for (gpus, device), rate in zip(machines, rates, strict=True)]
+    found = services(model, asked, request_of(args), **_limits(args))
+    best = min((one for one in found if one.service), key=lambda one: one.mark)
+    if args.json:
+        rows = [one.to_json() | {"best": one is best} for one in found]
+        print_json({"schema": SCHEMA, "job": "serve", "model": model, "clusters": rows})
+        return 0
+    lines, notes = [], []
+    for one in found:
+        where = f"{one.gpus} x {one.device}"
+        row = one.row
+        if row is None:
+            lines.append((where, *[""] * 6))
+            notes.append(f"{where}: {one.reason}")
+            continue
+        cost = row["cost_per_million_tokens"]
+        lines.append(
+            (("* " if one is best else "") + where, f"{row['replicas']} x tp {row['tp']}",
+             str(row["concurrency"]), format_value(row["ttft_s"], "s"),
+             format_value(row["tpot_s"], "s"), format_count(round(row["tokens_per_s"])),
+             "" if cost is None else f"{cost:.2f}")
+        )  # fmt: skip
+    heads = (_("devices"), _("replicas"), _("concurrency"), "TTFT", "TPOT", _("tokens/s"),
+             _("{c} per 1M tokens").format(c=rates[0].currency))  # fmt: skip
+    shown = len(heads) - all(rate.price_per_hour is None for rate in rates)
+    mark = _("* fewest {c} per token") if shown == len(heads) else _("* most tokens/s a device")
+    print(table(heads[:shown], [line[:shown] for line in lines], right="llrrrrr"[:shown]))
+    print("\n".join([mark.format(c=rates[0].currency), *notes]))
+    return 0
+
+
+def _limits(args: argparse.Namespace) -> dict[str, Any]:
+    return {
+        "tpot_s": args.tpot and parsed(parse_seconds, "--tpot", args.tpot),
+        "ttft_s": args.ttft and parsed(parse_seconds, "--ttft", args.ttft),
+        "per_node": args.per_node and parsed(parse_count, "--per-node", args.per_node),
+        "link_bytes_per_s": args.link and parsed(parse_rate, "--link", args.link),
+        "memory_bytes": args.memory and parsed(parse_bytes, "--memory", args.memory),
+    }
 
 
 def _ways(ways: list[Way], answer: Service) -> str:

@@ -45,6 +45,16 @@ def rates_of(args: argparse.Namespace, clusters: int) -> list[Rates]:
     return [Rates(price_per_hour=price, carbon_g_per_kwh=args.carbon) for price in many]
 
 
+def _host_rate(args: argparse.Namespace) -> float:
+    """Rate of a device to its host if it keeps gradients and optimizer there, else 0."""
+    from costlab.planning.tuning import HOST_BYTES_PER_S
+
+    if not args.offload:
+        return 0.0
+    given = args.host_link and parsed(parse_rate, "--host-link", args.host_link)
+    return given or HOST_BYTES_PER_S
+
+
 def show(args: argparse.Namespace, models: list[str], machines: list[tuple[int, str]]) -> int:
     """Search the plans and print the best, or the best of each model and cluster."""
     from costlab.planning.api import plan
@@ -59,6 +69,7 @@ def show(args: argparse.Namespace, models: list[str], machines: list[tuple[int, 
         "network_bytes_per_s": args.network and parsed(parse_rate, "--network", args.network),
         "memory_bytes": args.memory and parsed(parse_bytes, "--memory", args.memory),
         "program": args.software,
+        "host_bytes_per_s": _host_rate(args),
         "show": parsed(parse_count, "--show", args.show),
     }
     rates = rates_of(args, len(machines))

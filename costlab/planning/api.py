@@ -18,6 +18,7 @@ from costlab.planning.search import Found, Space, search
 from costlab.planning.software import Software, software
 from costlab.planning.totals import active_parameters, model_parameters
 from costlab.planning.workload import workload
+from costlab.units import format_value
 
 SCHEMA = "costlab.plan/1"
 _SOFTWARE = {"A100": "megatron", "V100": "megatron", "B200": "megatron-b200"}
@@ -35,6 +36,7 @@ class Training:
     software: Software
     shown: tuple[int, ...]
     capacity: float
+    host_bytes_per_s: float = 0.0
 
     @property
     def best(self) -> Plan:
@@ -57,6 +59,12 @@ class Training:
             found.append(
                 _("a pipeline passes on whole sequences; each step of a recurrent layer reads "
                   "its weights from memory")
+            )  # fmt: skip
+        if self.host_bytes_per_s:
+            found.append(
+                _("gradients go to the host and weights come back at {rate}, after the arithmetic; "
+                  "the host's own update is not timed").format(
+                    rate=format_value(self.host_bytes_per_s, "B/s"))
             )  # fmt: skip
         found.append(
             _("time as of {title}, constants fitted on {fitted}").format(
@@ -142,6 +150,7 @@ def plan(
     rates: Rates | None = None,
     memory_bytes: float | None = None,
     program: str | None = None,
+    host_bytes_per_s: float = 0.0,
     show: int = 5,
 ) -> Training:
     """The best ways to train ``model`` on ``gpus`` devices.
@@ -155,6 +164,8 @@ def plan(
         memory_bytes: what a device may use; all of it by default.
         program: whose measured constants (:func:`costlab.planning.software.software`); by default
             those fitted on runs of this kind of device.
+        host_bytes_per_s: rate of a device to its host, where gradients and optimizer lie in the
+            host's memory; 0 keeps them on the device.
         show: how many plans to keep beside the best.
 
     Raises:
@@ -174,14 +185,16 @@ def plan(
         link_bytes_per_s=link_bytes_per_s, rates=rates,
     )  # fmt: skip
     soft = software(program or _SOFTWARE.get(machines.profile.name.split("-")[0], _ELSE))
-    space = Space(batch or usual_batch(gpus, length), context=soft.stored_scores == 0)
+    space = Space(batch or usual_batch(gpus, length), context=soft.stored_scores == 0,
+                  host_bytes_per_s=host_bytes_per_s)  # fmt: skip
     if work.sequential_steps:  # sequences that are read together share the weights of each step
         space = replace(space, micro=space.batch)
     found = search(
         work, machines, soft, space, limit=memory_bytes, at=lambda n: workload(config, n)
     )
     shown = tuple(found.order[:show])
-    return Training(config, tokens, found, soft, shown, memory_bytes or machines.capacity_bytes)
+    return Training(config, tokens, found, soft, shown, memory_bytes or machines.capacity_bytes,
+                    host_bytes_per_s)  # fmt: skip
 
 
 def usual_batch(gpus: int, length: int) -> int:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from costlab.planning.padding import padding
+from costlab.planning.padding import Padding, padding
 from costlab.planning.parallel import Column, Plans
 from costlab.planning.precision import Precision, precision
 from costlab.planning.step_time import rank_parameters
@@ -49,32 +49,36 @@ def budget(
     formats: Precision | None = None,
     *,
     stored_scores: bool = False,
+    padded: Padding | None = None,
+    offload: bool = False,
 ) -> Budget:
     """Bytes of the fullest rank under each plan.
 
     Args:
         formats: of weights, gradients and optimizer; by default "mixed".
         stored_scores: whether attention keeps its n x n scores (no flash attention).
+        padded: what :func:`~costlab.planning.padding.padding` gives, where it is known.
+        offload: whether gradients and optimizer lie in the host's memory.
     """
     p = plans
     kinds = formats or precision("mixed")
     weight = float(kinds.weights.bits_per_element) / 8
     dense, expert = rank_parameters(work, p)
-    padded, padded_experts = padding(work, p)
-    held = dense * padded + expert * padded_experts
+    whole, experts = padded or padding(work, p)
+    held = dense * whole + expert * experts
     replicas = p.dp * p.cp
 
     def shared(stage: int) -> Column:
         over = np.where(p.zero >= stage, replicas, 1.0)
         over_experts = np.where(p.zero >= stage, replicas / p.ep, 1.0)
-        return dense * padded / over + expert * padded_experts / over_experts
+        return dense * whole / over + expert * experts / over_experts
 
     level = p.recompute.astype(int)
     saved = np.array(work.saved_bytes)[level]
-    whole = np.array(work.whole_saved_bytes)[level]
+    undivided = np.array(work.whole_saved_bytes)[level]
     copied = np.array(work.copied_saved_bytes)[level]
     whole_share = np.where(p.sequence > 0, 1 / p.tp, 1.0)
-    layer = whole * whole_share + copied + (saved - whole - copied) / p.tp
+    layer = undivided * whole_share + copied + (saved - undivided - copied) / p.tp
     if stored_scores:
         layer = layer + np.where(level == 0, work.score_bytes / p.tp, 0.0)
     deep = np.where(
@@ -90,10 +94,11 @@ def budget(
                                               + full / p.tp), 0.0)  # fmt: skip
     logits = np.where(p.pp > 1, 0.0, per_pass * work.logit_bytes / p.tp)
     gathered = np.where(p.zero >= 3, 2 * weight * held / np.ceil(work.layers / p.pp), 0.0)
+    here = 0.0 if offload else 1.0
     return Budget(
         weights=weight * shared(3),
-        gradients=float(kinds.gradients.bits_per_element) / 8 * shared(2),
-        optimizer=float(kinds.optimizer_bits) / 8 * shared(1),
+        gradients=here * float(kinds.gradients.bits_per_element) / 8 * shared(2),
+        optimizer=here * float(kinds.optimizer_bits) / 8 * shared(1),
         activations=activations,
         buffers=np.maximum(moment, logits) + gathered,
         reserve=np.full_like(p.tp, _RESERVE),

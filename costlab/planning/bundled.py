@@ -33,6 +33,11 @@ def names() -> tuple[str, ...]:
     return tuple(_configs())
 
 
+def values(name: str) -> Mapping[str, object]:
+    """The config of a bundled model; raises KeyError if there is none of that name."""
+    return _configs()[name]
+
+
 def named(name: str) -> ModelConfig:
     """The bundled model of that name, or the one that a config file describes.
 
@@ -55,8 +60,13 @@ def named(name: str) -> ModelConfig:
         )
     if key not in _configs():
         raise UnknownNameError(_("model"), name, names())
-    values = _configs()[key]
+    return _read(key)
+
+
+@cache
+def _read(key: str) -> ModelConfig:
+    config = values(key)
     return replace(
-        from_values(values, key), source=str(values.get("_source", "")),
-        date=str(values.get("_read", "")),
+        from_values(config, key), source=str(config.get("_source", "")),
+        date=str(config.get("_read", "")),
     )  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Callable, Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -57,7 +58,7 @@ def from_values(values: Mapping[str, Any], name: str) -> ModelConfig:
     if kind not in READERS and isinstance(text, dict) and text.get("model_type") in READERS:
         return from_values(text, name)
     if kind not in READERS:
-        raise _unknown(kind, values, name)
+        return _traced(kind, values, name)
     fields = Fields(values, f"{name}: {kind}")
     found = READERS[kind](fields, name)
     return _with_unused(found, fields.unused)
@@ -67,6 +68,24 @@ def _with_unused(model: ModelConfig, unused: tuple[str, ...]) -> ModelConfig:
     from dataclasses import replace
 
     return replace(model, unused=unused)
+
+
+def _traced(kind: str, values: Mapping[str, Any], name: str) -> ModelConfig:
+    """The model as transformers builds it, where it is installed and knows the ``model_type``."""
+    unknown = _unknown(kind, values, name)
+    if find_spec("transformers") is None or find_spec("torch") is None:
+        raise unknown
+    from costlab.planning.from_module import read
+
+    try:
+        return read(values, name)
+    except InputError as error:
+        raise InputError(
+            unknown.message, given=unknown.given, allowed=unknown.allowed,
+            advice=_("{advice}; nor could its module be read: {error}").format(
+                advice=unknown.advice, error=error.message if not error.given
+                else f"{error.message} ({error.given})"),
+        ) from error  # fmt: skip
 
 
 def _unknown(kind: str, values: Mapping[str, Any], name: str) -> InputError:

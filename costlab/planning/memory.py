@@ -57,7 +57,8 @@ def layer_saved(
     """Bytes that one layer keeps for backward on a rank, activations of 2 bytes.
 
     With ``recompute`` "full" that is the layer's input of ``width`` alone, with "selective" the
-    core keeps its inputs and not what grows with the square of the length. With sequence
+    core keeps its inputs and not what grows with the square of the length, with "pointwise"
+    products keep nothing, for norms and activation functions make their inputs again. With sequence
     parallelism the inputs of products are kept divided, unless ``regather`` is False.
     """
     outside = ceil(n / tp) if sequence else n
@@ -65,7 +66,7 @@ def layer_saved(
         return b * outside * width * DERIVED_BITS // 8
     total = 0
     for item in parts:
-        if not item.saves:
+        if not item.saves or (recompute == "pointwise" and item.entry == "linear"):
             continue
         share = divided(item, tp)
         divided_too = item.place == "whole" or (regather and item.place == "column")

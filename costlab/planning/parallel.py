@@ -17,9 +17,10 @@ from costlab.i18n import _
 
 Column = NDArray[np.float64]
 
-Recompute = Literal["none", "selective", "full"]
-RECOMPUTE: tuple[Recompute, ...] = ("none", "selective", "full")
-"""What is computed again in backward: nothing, what attention's core saves, every layer."""
+Recompute = Literal["none", "selective", "full", "pointwise"]
+RECOMPUTE: tuple[Recompute, ...] = ("none", "selective", "full", "pointwise")
+"""What is computed again in backward: nothing, what attention's core saves, every layer, or norms
+and activation functions (Yuan et al. 2024, USENIX ATC), which keep their inputs alone."""
 
 _EMPTY = 1
 

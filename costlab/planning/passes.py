@@ -8,6 +8,9 @@ guess tokens that the large one checks in one pass (Leviathan et al. 2023).
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
+from math import ceil
+from operator import add
 from typing import TYPE_CHECKING
 
 from costlab.planning.request import Timed
@@ -58,24 +61,40 @@ def chunked(server: Server, sequences: int) -> Timed:
     """Every step decodes, and takes a chunk of one prompt along while there is one.
 
     When each of B sequences is replaced once, B prompts of k chunks and output - 1 tokens of each
-    sequence go through: max(B k, k + output - 1) steps, B k of them with a chunk.
+    sequence go through: max(B k, k + s) steps, B k of them with a chunk, where s steps make those
+    tokens. With a draft model a step guesses and checks, and the draft reads the chunks too.
     """
     asked = server.request
     starts = range(asked.cached, asked.prompt, asked.chunk)
-    k, tokens = len(starts), asked.output - 1
-    steps = max(sequences * k, k + tokens)
-    decoding = min(round(sequences * tokens / steps), sequences - 1)  # one slot has the prompt
-    parts = [server.prompt_pass(at, min(at + asked.chunk, asked.prompt)) for at in starts]
-    beside = server.decode_pass(decoding) if decoding else None
-    mixed = [server.seconds(part + beside if beside else part) for part in parts]
-    token = server.decode(sequences)
-    tpot = sum(token.values())
+    made = expected_tokens(asked.acceptance, asked.guesses) if server.draft else 1.0
+    k, decodes = len(starts), ceil((asked.output - 1) / made)
+    steps = max(sequences * k, k + decodes)
+    decoding = min(round(sequences * decodes / steps), sequences - 1)  # one slot has the prompt
+    mixed = [_step(server, decoding, (at, min(at + asked.chunk, asked.prompt))) for at in starts]
+    token = _step(server, sequences)
     with_chunk = [_sum(one) for one in mixed]
     ttft = sum(with_chunk)
-    seconds = sequences * ttft + (steps - sequences * k) * tpot
+    seconds = sequences * ttft + (steps - sequences * k) * _sum(token)
     first = {name: sum(one[name] for one in mixed) for name in token}
-    mean = seconds / steps if tokens else tpot
-    return Timed(first, token, ttft, mean, max(with_chunk), sequences * asked.output / seconds)
+    mean = seconds / steps if decodes else _sum(token)
+    return Timed(
+        first, {name: s / made for name, s in token.items()}, ttft, mean / made, max(with_chunk),
+        sequences * asked.output / seconds,
+    )  # fmt: skip
+
+
+def _step(server: Server, decoding: int, chunk: tuple[int, int] | None = None) -> dict[str, float]:
+    """Seconds by cause of one step of ``decoding`` sequences and positions of a prompt."""
+    draft, asked = server.draft, server.request
+    positions = asked.guesses + 1 if draft else 1
+    parts = [server.prompt_pass(*chunk)] if chunk else []
+    parts += [server.decode_pass(decoding, positions)] if decoding else []
+    found = server.seconds(reduce(add, parts))
+    if draft is None:
+        return found
+    guessing = _sum(draft.decode(decoding)) * asked.guesses if decoding else 0.0
+    reading = _sum(draft.seconds(draft.prompt_pass(*chunk))) if chunk else 0.0
+    return found | {"draft": guessing + reading}
 
 
 def _sum(seconds: Mapping[str, float]) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from costlab.errors import InputError, SizeError
+from costlab.errors import SizeError
 from costlab.i18n import _
 from costlab.planning.model import ModelConfig
 from costlab.planning.precision import FORMATS, Format
@@ -72,12 +72,6 @@ class Request:
                 _("no such guesses"),
                 given=f"guesses={self.guesses}, acceptance={self.acceptance}",
                 allowed=_("at least one guess, kept with a probability from 0 to 1"),
-            )
-        if self.chunk and self.draft:
-            raise InputError(
-                _("chunks of prompts and a draft model are not priced together"),
-                given=f"chunk={self.chunk}, draft={self.draft.name}",
-                advice=_("leave one of them out"),
             )
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import product
+from itertools import chain, product
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from costlab.errors import InputError
 from costlab.i18n import _
 from costlab.planning.budget import Budget, budget
 from costlab.planning.cluster import Cluster
+from costlab.planning.padding import padding
 from costlab.planning.parallel import Plan, Plans
 from costlab.planning.software import Software
 from costlab.planning.step_time import StepTime, step_time
@@ -28,12 +29,15 @@ class Space:
     Attributes:
         batch: sequences of a step; the plans' dp x micro x accumulation equals it.
         zero: stages of ZeRO.
-        recompute: levels of recomputation.
+        recompute: levels of recomputation; that of norms and activation functions alone is not
+            among the usual ones, for the programs' own versions of it differ.
         micro: most sequences of a pass.
         interleave: most stages of a rank.
         beyond_node: whether a tensor-parallel group may span nodes.
         context: whether sequences may be shared; not where attention's scores are stored, for
             ring attention is flash attention, block by block.
+        host_bytes_per_s: rate of a device to its host, where gradients and optimizer lie in the
+            host's memory and it updates; 0 where they are the device's.
     """
 
     batch: int
@@ -43,6 +47,7 @@ class Space:
     interleave: int = 6
     beyond_node: bool = False
     context: bool = True
+    host_bytes_per_s: float = 0.0
 
 
 def plans_of(work: Workload, cluster: Cluster, space: Space) -> Plans:
@@ -61,8 +66,9 @@ def plans_of(work: Workload, cluster: Cluster, space: Space) -> Plans:
             ).format(d=work.divisor, l=work.layers),
             advice=_nearest(work, cluster, space),
         )
-    columns = np.array(rows, dtype=float).T
     names = [field.name for field in fields(Plan)]
+    flat = np.fromiter(chain.from_iterable(rows), float, len(rows) * len(names))
+    columns = flat.reshape(len(rows), len(names)).T.copy()
     return Plans(**dict(zip(names, columns, strict=True)))
 
 
@@ -170,8 +176,11 @@ def search(
         InputError: if none fits; says what binds and the smallest change that helps.
     """
     plans = plans_of(work, cluster, space)
-    time = step_time(work, plans, cluster, soft)
-    memory = budget(work, plans, stored_scores=soft.stored_scores > 0)
+    padded = padding(work, plans)
+    host = space.host_bytes_per_s
+    time = step_time(work, plans, cluster, soft, padded=padded, host_bytes_per_s=host)
+    memory = budget(work, plans, stored_scores=soft.stored_scores > 0, padded=padded,
+                    offload=host > 0)  # fmt: skip
     capacity = limit or cluster.capacity_bytes
     fits = memory.total <= capacity
     if not fits.any():
@@ -205,7 +214,8 @@ class _Tried:
         if not rows:
             return False
         plans = Plans.of([Plan(*row) for row in rows])
-        memory = budget(self.work, plans, stored_scores=self.soft.stored_scores > 0)
+        memory = budget(self.work, plans, stored_scores=self.soft.stored_scores > 0,
+                        offload=self.space.host_bytes_per_s > 0)  # fmt: skip
         return bool((memory.total <= self.capacity).any())
 
     def devices(self, least: float) -> int | None:
@@ -245,6 +255,9 @@ def _what_helps(
             changes.append(_("or --length {n}").format(n=length))
             break
         length //= 2
+    host = replace(tried, space=replace(tried.space, host_bytes_per_s=1.0))
+    if not tried.space.host_bytes_per_s and host.fits():
+        changes.append(_("or --offload"))
     return _("the smallest plan ({plan}) needs {need}, {over} too much, most of it {binds}; "
              "{changes}").format(
         plan=plans[least].text(), need=format_value(int(need), "B"), binds=binds,

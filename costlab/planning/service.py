@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from costlab.errors import InputError
 from costlab.hardware.catalogue import load_profile
 from costlab.i18n import _
 from costlab.planning.bundled import named, names
@@ -99,6 +101,64 @@ class Service:
             "terms": dict(TERMS),
             "assumptions": list(self.assumptions()),
         }
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """How one cluster serves a model, or why it does not."""
+
+    device: str
+    gpus: int
+    service: Service | None
+    reason: str = ""
+
+    @property
+    def row(self) -> dict[str, Any] | None:
+        """The chosen concurrency's figures, with the division."""
+        if self.service is None:
+            return None
+        found = next(r for r in self.service.rows() if r["concurrency"] == self.service.chosen)
+        return {"replicas": self.service.replicas, "tp": self.service.server.tp} | found
+
+    @property
+    def mark(self) -> float:
+        """Cost of a token, or devices per token and second without a price; less is better."""
+        row = self.row
+        assert row is not None
+        cost: float | None = row["cost_per_million_tokens"]
+        return float(self.gpus / row["tokens_per_s"]) if cost is None else cost
+
+    def to_json(self) -> dict[str, Any]:
+        """The offer as plain data."""
+        return {"device": self.device, "gpus": self.gpus, "reason": self.reason or None,
+                "row": self.row}  # fmt: skip
+
+
+def services(
+    model: str | ModelConfig,
+    machines: Sequence[tuple[str, int, Rates | None]],
+    request: Request,
+    **limits: Any,
+) -> list[Offer]:
+    """How each cluster (device, count, rates) serves a model; ``limits`` as for :func:`serve`.
+
+    Raises:
+        InputError: if none of them can.
+    """
+    found = []
+    for device, gpus, rates in machines:
+        try:
+            service = serve(model, device, gpus, request, rates=rates, **limits)
+            found.append(Offer(device, gpus, service))
+        except InputError as error:
+            found.append(Offer(device, gpus, None, str(error)))
+    if all(offer.service is None for offer in found):
+        raise InputError(
+            _("none of the clusters serves the model"),
+            given=", ".join(f"{offer.gpus}x{offer.device}" for offer in found),
+            advice=found[-1].reason,
+        )
+    return found
 
 
 def _passes(request: Request) -> list[str]:

@@ -32,6 +32,8 @@ class Software:
         evenness: how alike a layer's kernels are: work and launches add as the ``evenness``-th
             root of the sum of their powers. Where all kernels are alike it is infinite, and the
             larger of the two counts; near 1 some wait for work and others for launches.
+        grouped_rows: tokens of an expert at which its products reach half of the rate of large
+            ones; 0 where nothing is known.
         loss: passes of memory over the logits, which are 32-bit numbers, in a step.
         links: what the links give in practice.
         gradient_exposed: share of the gradients' reduction that backward does not hide.
@@ -50,6 +52,7 @@ class Software:
     elementwise: float
     launch_s: float
     evenness: float
+    grouped_rows: float
     loss: float
     links: Links
     gradient_exposed: float

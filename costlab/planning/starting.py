@@ -142,6 +142,8 @@ def megatron(model: ModelConfig, plan: Plan, n: int, tokens: float) -> Starting:
             "recompute-method": "uniform",
             "recompute-num-layers": 1,
         }
+    elif plan.recompute == 3:
+        flags |= {"recompute-granularity": "selective", "recompute-modules": "layernorm moe_act"}
     lines = [f"--{name}" if value is True else f"--{name} {value}" for name, value in flags.items()]
     notes = [
         _("{n} ranks in all; --lr, data and tokenizer are yours to add").format(n=plan.devices)
@@ -238,11 +240,14 @@ def deepspeed(plan: Plan) -> Starting:
     if plan.recompute:
         notes.append(
             _("in code: deepspeed.checkpointing.checkpoint around {what}").format(
-                what=_("attention's core") if plan.recompute == 1 else _("each layer")
+                what=_AGAIN[plan.recompute]
             )
         )
     notes.append(_("{n} ranks in all; the optimizer is yours to add").format(n=plan.devices))
     return Starting(json.dumps(config, indent=2) + "\n", tuple(notes))
+
+
+_AGAIN = ("", _("attention's core"), _("each layer"), _("norms and activation functions"))
 
 
 def _zero(plan: Plan) -> Mapping[str, object]:

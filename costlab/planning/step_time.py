@@ -14,6 +14,7 @@ import numpy as np
 
 from costlab.planning.cluster import Cluster
 from costlab.planning.communication import all_to_all_s, group
+from costlab.planning.padding import Padding
 from costlab.planning.parallel import Column, Plans
 from costlab.planning.software import Software
 from costlab.planning.workload import Workload
@@ -41,7 +42,7 @@ class StepTime:
         pipeline: transfers between stages.
         bubble: ranks that wait for the pipeline to fill and drain.
         data: reduction of gradients, and gathering of weights under ZeRO-3, where not hidden.
-        optimizer: the update.
+        optimizer: the update, or the way to a host that updates and back.
     """
 
     total: Column
@@ -67,9 +68,22 @@ class StepTime:
 
 
 def step_time(
-    work: Workload, plans: Plans, cluster: Cluster, soft: Software, dtype: str = "bfloat16"
+    work: Workload,
+    plans: Plans,
+    cluster: Cluster,
+    soft: Software,
+    dtype: str = "bfloat16",
+    padded: Padding | None = None,
+    host_bytes_per_s: float = 0.0,
 ) -> StepTime:
-    """Seconds of one training step under each plan."""
+    """Seconds of one training step under each plan.
+
+    Args:
+        padded: how much more than its share a rank holds and gathers under ZeRO-3, as FSDP2 pads
+            (:func:`costlab.planning.padding.padding`); by default nothing, as flat buffers have it.
+        host_bytes_per_s: rate at which a device's gradients go to the host, which updates, and the
+            weights come back; 0 where the device updates. The host's own update is not timed.
+    """
     p = plans
     rate = cluster.flop_per_s(dtype)
     bandwidth = cluster.profile.bandwidth.value
@@ -79,13 +93,17 @@ def step_time(
 
     core_flop = work.useful_core_flop if soft.causal else work.core_flop
     products = (work.product_flop - work.whole_flop) / p.tp + work.whole_flop
+    # An expert gets its share of the tokens of all ranks that it serves.
+    rows = np.maximum(tokens * p.ep * work.routes / np.maximum(work.experts, 1), 1.0)
+    products = products + work.routed_flop / p.tp * soft.grouped_rows / rows
     compute = p.micro / p.cp * (
         products / (rate * soft.products) + core_flop / p.tp / (rate * soft.core)
     )  # fmt: skip
     whole = np.where(p.sequence > 0, 1 / p.tp, ones)
     traffic = soft.elementwise * _ELEMENT * tokens * work.traffic_width * (whole + 2 / p.tp) / 3
+    glue = p.micro / p.cp * work.glue_bytes / p.tp
     scores = soft.stored_scores * _ELEMENT * p.micro * work.scores / (p.tp * p.cp)
-    forward = compute + (traffic + scores) / bandwidth
+    forward = compute + (traffic + glue + scores) / bandwidth
     again_read = work.sequential_steps * work.step_bytes / bandwidth
 
     tensor = group(cluster, soft.links, p.tp, ones)
@@ -97,16 +115,17 @@ def step_time(
     routed = activation * work.routes
     exchange = 2 * all_to_all_s(cluster, soft.links, routed, p.ep)
 
-    again = np.where(p.recompute >= 2, 1.0, np.where(p.recompute == 1, _selective(work), 0.0))
+    again = np.where(p.recompute == 2, 1.0, np.where(p.recompute == 1, _selective(work), 0.0))
     first = _together(forward, soft.launch_s, soft.evenness)
     back = 2 * first
     redo = again * (first + again_read)
+    redo = redo + np.where(p.recompute == 3, work.pointwise_share * traffic / bandwidth, 0.0)
     layers = np.ceil(work.layers / p.pp)
     arithmetic = layers * (first + back)
     recurrence = layers * 3 * again_read * ones
     recompute = layers * redo
-    tensor_s = layers * sync * (2 + (p.recompute >= 2))
-    expert_s = layers * exchange * (2 + (p.recompute >= 2))
+    tensor_s = layers * sync * (2 + (p.recompute == 2))
+    expert_s = layers * exchange * (2 + (p.recompute == 2))
 
     stride = p.tp * p.cp * p.dp
     apart = stride * p.pp > cluster.per_node
@@ -124,8 +143,9 @@ def step_time(
     idle = (p.pp - 1) / p.interleave * stage
 
     data, optimizer = _data_parallel(
-        work, p, cluster, soft, passes * (arithmetic + recurrence + recompute)
-    )
+        work, p, cluster, soft, passes * (arithmetic + recurrence + recompute), padded,
+        host_bytes_per_s,
+    )  # fmt: skip
     total = passes * (stage + head) + idle + data + optimizer
     return StepTime(
         total=total,
@@ -164,7 +184,13 @@ def rank_parameters(work: Workload, p: Plans) -> tuple[Column, Column]:
 
 
 def _data_parallel(
-    work: Workload, p: Plans, cluster: Cluster, soft: Software, hidden_behind: Column
+    work: Workload,
+    p: Plans,
+    cluster: Cluster,
+    soft: Software,
+    hidden_behind: Column,
+    padded: Padding | None,
+    host_bytes_per_s: float,
 ) -> tuple[Column, Column]:
     """Exposed reduction of gradients (and gathering of weights), and the update."""
     dense, expert = rank_parameters(work, p)
@@ -172,11 +198,15 @@ def _data_parallel(
     holders = group(cluster, soft.links, p.dp * p.cp / p.ep, p.tp * p.ep)
     reduce = replicas.all_reduce(dense * _ELEMENT) + holders.all_reduce(expert * _ELEMENT)
     reduce = np.where(p.dp * p.cp > 1, reduce, 0.0)
-    gather = replicas.gather(dense * _ELEMENT) + holders.gather(expert * _ELEMENT)
+    whole, experts = padded or (np.ones_like(p.tp), np.ones_like(p.tp))
+    gather = replicas.gather(dense * whole * _ELEMENT) + holders.gather(expert * experts * _ELEMENT)
     # FSDP gathers the weights for forward and for backward and scatters the gradients, each pass.
     sharded = 3 * gather * p.accumulation
     rest = np.maximum(sharded - (1 - soft.weights_exposed) * hidden_behind, 0.0)
     data = np.where(p.zero >= 3, rest, reduce * soft.gradient_exposed)
     sharers = np.where(p.zero >= 1, p.dp * p.cp, 1.0)
-    update = (dense + expert) / sharers * _OPTIMIZER_BYTES / cluster.profile.bandwidth.value
+    held = (dense * whole + expert * experts) / sharers
+    update = held * _OPTIMIZER_BYTES / cluster.profile.bandwidth.value
+    if host_bytes_per_s:
+        update = held * 2 * _ELEMENT / host_bytes_per_s
     return np.where(p.dp * p.cp > 1, data, 0.0), update

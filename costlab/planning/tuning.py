@@ -35,6 +35,10 @@ _LOGIT = 10  # bytes of a logit: the product's two, the loss's four and its grad
 _SCHEMA = "costlab.plan/1"
 
 
+HOST_BYTES_PER_S = 31.5e9
+"""Of a device to its host, each way: PCIe 4.0 with 16 lanes."""
+
+
 @dataclass(frozen=True, slots=True)
 class Phase:
     """What one phase of a step needs: FLOP of all devices, bytes of one beside what stays.
@@ -168,7 +172,7 @@ class Asked:
     output: int = 512
     epochs: int = 1
     offload: bool = False
-    host_bytes_per_s: float = 31.5e9
+    host_bytes_per_s: float = HOST_BYTES_PER_S
     formats: Precision = field(default_factory=lambda: precision("mixed"))
 
 

@@ -46,16 +46,21 @@ class Workload:
         expert_parameters: those of routed experts among them.
         whole_parameters: those that tensor parallelism does not divide.
         end_parameters: embeddings and output layer.
-        saved_bytes: kept of one layer for backward by recompute level (none, selective, full),
-            for tensor parallelism 1.
+        saved_bytes: kept of one layer for backward by recompute level
+            (:data:`~costlab.planning.parallel.RECOMPUTE`), for tensor parallelism 1.
         whole_saved_bytes: part of ``saved_bytes`` that only sequence parallelism divides.
         copied_saved_bytes: part of ``saved_bytes`` that every rank keeps in full: keys and values
             of few heads, matrices that all channels of a state share.
         logit_bytes: what the output layer and the loss hold, for tensor parallelism 1.
         routes: experts that a token passes through.
+        routed_flop: the products of routed experts among ``product_flop``.
+        glue_bytes: moved in forward to bring tokens to their experts and back, and to put latent
+            attention's heads together, one layer, a sequence.
         sequential_steps: operations of one layer that wait for each other beyond a few; n for a
             recurrent layer, which is what limits it.
         step_bytes: weights read again at each of these steps, one layer.
+        pointwise_share: of the traffic outside products and attention, that of norms and
+            activation functions.
         parts: all parts with how often they occur, for divisions that look at each tensor.
     """
 
@@ -80,13 +85,16 @@ class Workload:
     expert_parameters: float
     whole_parameters: float
     end_parameters: float
-    saved_bytes: tuple[float, float, float]
-    whole_saved_bytes: tuple[float, float, float]
-    copied_saved_bytes: tuple[float, float, float]
+    saved_bytes: tuple[float, ...]
+    whole_saved_bytes: tuple[float, ...]
+    copied_saved_bytes: tuple[float, ...]
     logit_bytes: float
     routes: float = 0.0
+    routed_flop: float = 0.0
+    glue_bytes: float = 0.0
     sequential_steps: float = 0.0
     step_bytes: float = 0.0
+    pointwise_share: float = 0.0
     parts: tuple[tuple[Part, int], ...] = ()
 
     @property
@@ -169,14 +177,19 @@ def workload(model: ModelConfig, length: int, *, source: int = 0) -> Workload:
         expert_parameters=mean(lambda item, _n, _m: parameters(item) if item.expert else 0),
         whole_parameters=mean(lambda item, _n, _m: 0 if item.split else parameters(item)),
         end_parameters=float(sum(parameters(item) for item in ends)),
-        saved_bytes=(saved("none", _ALL), saved("selective", _ALL), full),
-        whole_saved_bytes=(saved("none", _WHOLE), saved("selective", _WHOLE), full),
-        copied_saved_bytes=(copied("none"), copied("selective"), 0.0),
+        saved_bytes=(saved("none", _ALL), saved("selective", _ALL), full,
+                     saved("pointwise", _ALL)),
+        whole_saved_bytes=(saved("none", _WHOLE), saved("selective", _WHOLE), full,
+                           saved("pointwise", _WHOLE)),
+        copied_saved_bytes=(copied("none"), copied("selective"), 0.0, copied("pointwise")),
         logit_bytes=_LOGIT * length * model.vocabulary
         * any(item.name == "head" for item in model.after),
         routes=mean(lambda item, _n, _m: item.active if item.name == "experts.down" else 0),
+        routed_flop=mean(lambda item, n, keys: products(item, n, keys) if item.expert else 0),
+        glue_bytes=mean(lambda item, n, _m: n * _glue(item, model.width)),
         sequential_steps=mean(lambda item, n, _m: n if item.entry == "lstm" else 0),
         step_bytes=mean(_step_bytes),
+        pointwise_share=_pointwise_share(model),
         parts=tuple((item, count) for item, count, _stream in model.parts()),
     )  # fmt: skip
 
@@ -208,6 +221,15 @@ def _traffic_width(parts: tuple[Part, ...], width: int) -> float:
     return width * moved / sum(_moved(item) for item in usual)
 
 
+def _pointwise_share(model: ModelConfig) -> float:
+    items = [(layer.count, item) for layer in model.layers for item in layer.parts
+             if item.entry not in _CORES]  # fmt: skip
+    moved = [(item.entry, count * _moved(item)) for count, item in items]
+    total = sum(size for _entry, size in moved)
+    again = sum(size for entry, size in moved if entry != "residual")
+    return again / total if total else 0.0
+
+
 def _moved(item: Part) -> float:
     """Bytes of a token outside products: of the derived formula, what grows with the length."""
     if item.entry == "linear":
@@ -216,6 +238,22 @@ def _moved(item: Part) -> float:
     entry = "layer_norm" if item.entry == "rms_norm" else item.entry
     fused = replace(item, entry=entry, sizes=tuple(sorted(sizes.items())))
     return (value(fused, "bytes", "forward", 1, 8) - value(fused, "bytes", "forward", 1, 4)) / 4
+
+
+def _glue(item: Part, width: int) -> float:
+    """Bytes of a token, forward, that a dense layer with plain attention does not move.
+
+    Copies of a token are gathered for its experts (read, written), and so are their results, which
+    are then added (read). Heads of latent attention are put together from two parts each: what the
+    derived core moves beyond reading queries, keys and values and writing its result.
+    """
+    if item.name == "experts.down":
+        return 5.0 * _ELEMENT * item.active * width
+    if item.entry == "latent_core":
+        size = item.size
+        plain = 2 * size["h"] * (size["k"] + size["r"]) + 2 * size["h"] * size["k"]
+        return _moved(item) - _ELEMENT * plain
+    return 0.0
 
 
 def _step_bytes(item: Part, _n: int, _m: int) -> float:

@@ -164,7 +164,7 @@ class MainWindow(QMainWindow):
         elif not own:
             self._state = None
         focused = self.focusWidget()
-        if own and focused is not None and not self.stack.isAncestorOf(focused):
+        if own and (focused is None or not self.stack.isAncestorOf(focused)):
             self.tabs.setFocus()  # else it would go to whatever comes next
         for column in (self.left, self.right):
             column.setVisible(not own and column not in self._folded)

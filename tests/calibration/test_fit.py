@@ -76,6 +76,15 @@ def test_held_out_cases_give_no_rate_but_an_error() -> None:
     assert [r.relative_error for r in record.residuals] == pytest.approx([0.0, 0.0], abs=1e-9)
 
 
+def test_a_kernel_alone_is_not_slowed_as_calls_of_programs_are() -> None:
+    record = dataclasses.replace(_record(_TIMED), program_factor=2.0, cold_share=1.0)
+
+    held_out = [_matmul(100, 100, 100, held_out=True), _addition(5000, held_out=True)]
+    residuals = with_residuals(record, held_out).residuals
+
+    assert [one.relative_error for one in residuals] == pytest.approx([0.0, 0.0], abs=1e-9)
+
+
 def test_a_wrong_rate_shows_in_the_residual() -> None:
     slow = _matmul(100, 100, 100, held_out=True)
     slow = dataclasses.replace(slow, times_s=(2 * slow.time_s,))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from costlab.calibration.suite import BANDWIDTH, SHAPED, Case
-from costlab.calibration.visits import Visit, times_alone
+from costlab.calibration.visits import Visit, times_alone, widths_alone
 
 _SLOWED = {"matmul": 1.4, "softmax": 1.9}
 
@@ -45,3 +45,10 @@ def test_where_everything_was_shared_times_stay_as_they_are() -> None:
     found = times_alone(suite, {place: [Visit(2.0, False)] for place in range(4)})
 
     assert found == dict.fromkeys(range(4), (2.0,))
+
+
+def test_a_width_never_alone_is_slowed_as_the_others_were() -> None:
+    both = [Visit(1.0, True), Visit(3.0, False), Visit(1.2, True), Visit(1.5, False)]
+
+    assert widths_alone([both, both, [Visit(6.0, False)]], min) == pytest.approx([1.0, 1.0, 4.0])
+    assert widths_alone([[Visit(6.0, False), Visit(8.0, False)]], min) == [6.0]

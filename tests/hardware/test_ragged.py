@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from costlab.calibration.visits import Visit
 from costlab.calibration.widths import (
     RESULT_SWEEPS,
     SWEEPS,
     ResultSweep,
+    SweepVisits,
     WidthSweep,
     ragged_tables,
     unaligned_costs,
@@ -26,10 +28,20 @@ def _time_s(sweep: WidthSweep, width: int) -> float:
     return _BARE_S + 1e-7 * columns
 
 
-def _rounds() -> list[list[list[float]]]:
-    quiet = [[_time_s(sweep, width) for width in sweep.widths()] for sweep in SWEEPS]
-    disturbed = [[2 * time_s for time_s in times] for times in quiet]
-    return [disturbed, quiet, disturbed]
+def _rounds() -> list[SweepVisits]:
+    """Every third width never has a core to itself, and takes 1.4 times as long then."""
+
+    def seen(time_s: float, width: int, disturbed: bool) -> list[Visit]:
+        shared = Visit(1.4 * time_s, False)
+        return [shared] if disturbed or width % 3 == 0 else [shared, Visit(time_s, True)]
+
+    return [
+        [
+            [seen(_time_s(sweep, width), width, disturbed) for width in sweep.widths()]
+            for sweep in SWEEPS
+        ]
+        for disturbed in (True, False, True)
+    ]
 
 
 @pytest.mark.parametrize("width", [3, 8, 9, 17, 31, 32, 33, 47, 100, 250, 1001])
@@ -68,17 +80,23 @@ def _product_s(sweep: ResultSweep, width: int) -> float:
     return _BARE_S + width * sweep.rows * (1e-9 + 2e-9 * (width % 8 != 0 and large))
 
 
-def test_what_large_results_cost_is_found_under_disturbance() -> None:
-    """A neighbour that makes everything a half longer in one of three rounds changes nothing."""
-    quiet = [
-        [_product_s(sweep, width) - _BARE_S for width in sweep.widths()] for sweep in RESULT_SWEEPS
-    ]
-    rounds = [
-        [[factor * time_s + _BARE_S for time_s in times] for times in quiet]
-        for factor in (1.0, 1.5, 1.0)
-    ]
+def _result_rounds() -> list[SweepVisits]:
+    """One visit alone, one that a neighbour made half as long again, and one round of these."""
+    rounds: list[SweepVisits] = []
+    for alone in (True, False):
+        rounds.append([
+            [
+                [Visit(1.5 * _product_s(sweep, width), False)]
+                + [Visit(_product_s(sweep, width), True)] * alone
+                for width in sweep.widths()
+            ]
+            for sweep in RESULT_SWEEPS
+        ])  # fmt: skip
+    return rounds
 
-    found = unaligned_costs(rounds, _BARE_S, (), element_bytes=4)
+
+def test_what_large_results_cost_is_found_under_disturbance() -> None:
+    found = unaligned_costs(_result_rounds(), _BARE_S, (), element_bytes=4)
 
     assert [one.seconds for one in found] == pytest.approx([0, 0, 0, 2e-9, 2e-9], abs=1e-15)
     assert found[0].bytes == 4 * (512 * 80 + 80 * 504 + 512 * 504)
@@ -87,9 +105,8 @@ def test_what_large_results_cost_is_found_under_disturbance() -> None:
 def test_what_the_width_alone_costs_is_not_counted_twice() -> None:
     tail = tuple(1.0 if width % 8 == 0 else 3.0 for width in range(PERIOD))
     near = tuple(1.0 if width % 8 == 0 else 3.0 for width in range(1, 2 * PERIOD + 1))
-    times = [[_product_s(sweep, width) for width in sweep.widths()] for sweep in RESULT_SWEEPS]
 
-    found = unaligned_costs([times], _BARE_S, [Ragged(512, near, tail, 240)], element_bytes=4)
+    found = unaligned_costs(_result_rounds(), _BARE_S, [Ragged(512, near, tail, 240)], 4)
 
     assert all(one.seconds == pytest.approx(0, abs=1e-15) for one in found)
 

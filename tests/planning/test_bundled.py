@@ -41,6 +41,7 @@ def test_every_model_has_a_source_a_date_and_no_unread_field() -> None:
     for name in names():
         model = named(name)
         assert model.source
+        assert "not checked" not in model.source
         assert model.date.startswith("2026-")
         assert model.unused == ()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -10,6 +11,7 @@ from benchmarks.reference_rows import Row, rows
 from benchmarks.reference_training import megatron, training_memory
 from costlab.errors import SizeError
 from costlab.planning.blocks import attention, experts, norm
+from costlab.planning.bundled import named
 from costlab.planning.memory import (
     divided,
     layer_saved,
@@ -81,3 +83,18 @@ def test_more_stages_than_layers_are_refused() -> None:
 def test_full_recomputation_keeps_the_inputs_alone() -> None:
     found = rank_memory(megatron(64, 4, 2), Plan(micro=3, recompute=2), 8, MIXED)
     assert found.activations == Fraction(2 * 2 * 3 * 8 * 64)
+
+
+def test_norms_and_activations_computed_again_drop_the_inputs_of_products() -> None:
+    # A Llama layer keeps, of a token, in 2 bytes each: for q, k and v the normed d, for up and gate
+    # the normed d, for down the f behind the gate; all three are made again.
+    d, f, n = 64, 160, 24
+    layer = named("llama-2-7b").layers[0].parts
+    small = tuple(replace(item, sizes=tuple((k, _small(v)) for k, v in item.sizes))
+                  for item in layer)  # fmt: skip
+    kept = [layer_saved(small, 1, n, recompute=level) for level in ("none", "pointwise")]
+    assert kept[0] - kept[1] == 2 * n * (2 * d + f)
+
+
+def _small(size: int) -> int:
+    return {4096: 64, 11008: 160, 128: 16, 32: 4}.get(size, size)

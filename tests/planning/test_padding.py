@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
+from costlab.hardware.catalogue import load_profile
 from costlab.planning.budget import budget
 from costlab.planning.bundled import named, names
+from costlab.planning.cluster import cluster
 from costlab.planning.decoder import Stack, model
 from costlab.planning.memory import rank_memory
 from costlab.planning.padding import padding
 from costlab.planning.parallel import Plan, Plans
 from costlab.planning.precision import precision
+from costlab.planning.software import software
+from costlab.planning.step_time import step_time
 from costlab.planning.workload import workload
 
 
@@ -44,3 +50,22 @@ def test_the_budget_is_that_of_the_rank(plan: Plan) -> None:
     found = budget(workload(gpt, 1024), Plans.of([plan]), kinds)
     for name in ("weights", "gradients", "optimizer"):
         assert float(getattr(found, name)[0]) == pytest.approx(float(getattr(exact, name)), 2e-3)
+
+
+def test_gathers_move_the_padding_too() -> None:
+    """Of 4096 rows over 8192 ranks each rank sends one row: twice the matrix travels."""
+    d, ranks = 4096, 8192
+    stack = Stack(d=d, depth=2, h=32, g=32, k=128, f=d, V=0, activation="gelu", norm="rms_norm",
+                  bias=False, final_norm=False)  # fmt: skip
+    work = workload(model("square", "gpt2", stack), 128)
+    plans = Plans.of([Plan(dp=ranks, zero=3)])
+    machines = cluster(load_profile("H100-SXM"), ranks)
+    soft = replace(software("fsdp"), weights_exposed=1.0)
+    soft = replace(soft, links=replace(soft.links, inside_s=0.0, network_s=0.0))
+
+    flat, padded = (
+        float(step_time(work, plans, machines, soft, padded=factors).data[0])
+        for factors in (None, padding(work, plans))
+    )
+
+    assert padded == pytest.approx(2 * flat, rel=1e-9)

@@ -119,9 +119,26 @@ def test_requests_that_cannot_be_are_refused(asked: dict[str, float]) -> None:
         Request(**asked)  # type: ignore[arg-type]
 
 
-def test_what_is_not_priced_is_refused() -> None:
-    with pytest.raises(InputError, match="not priced together"):
-        Request(chunk=64, draft=named("gpt2"))
+def test_one_chunk_with_a_draft_is_a_prefill_and_checks() -> None:
+    """One request, its prompt in one chunk: the same passes as without chunks."""
+    asked: dict[str, Any] = {"draft": named("llama-3.2-1b"), "guesses": 2, "acceptance": 1.0,
+                             "output": 31}  # fmt: skip
+    plain, chunked = _server(**asked).row(1), _server(**asked, chunk=1024).row(1)
+    for name in ("ttft_s", "tokens_per_s"):
+        assert chunked[name] == pytest.approx(plain[name], rel=1e-9)
+
+
+def test_a_draft_in_chunks_pays_where_it_is_kept() -> None:
+    draft = named("llama-3.2-1b")
+    alone, kept, lost = (
+        _server("llama-3-70b", 8, chunk=256, **asked).row(4)
+        for asked in ({}, {"draft": draft, "acceptance": 0.9}, {"draft": draft, "acceptance": 0.0})
+    )
+    assert kept["tokens_per_s"] > alone["tokens_per_s"] > lost["tokens_per_s"]
+    assert alone["ttft_s"] < kept["ttft_s"] < 1.3 * alone["ttft_s"]  # the draft reads chunks too
+
+
+def test_an_encoder_reads_a_prompt_as_a_whole() -> None:
     t5 = _server("t5-large", cached=8)
     with pytest.raises(InputError, match="an encoder reads"):
         t5.prefill()

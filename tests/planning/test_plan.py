@@ -61,3 +61,16 @@ def test_sequences_are_shared_only_where_scores_are_not_stored() -> None:
     assert flash.found.plans.cp.max() > 1
     assert "vTrain" in stored.assumptions()[-2]
     assert "Kwai" in flash.assumptions()[-2]
+
+
+def test_a_host_takes_gradients_and_optimizer_and_costs_their_way() -> None:
+    with pytest.raises(InputError, match="or --offload"):
+        costlab.plan("llama-3-8b", "A100-80", 1, tokens=1e9)
+
+    found = costlab.plan("llama-3-8b", "A100-80", 1, tokens=1e9, host_bytes_per_s=20e9)
+
+    row = found.row(found.shown[0])
+    assert row["memory_bytes"]["gradients"] == row["memory_bytes"]["optimizer"] == 0
+    # 2 bytes of a gradient there and 2 of a weight back (Ren et al. 2021, ZeRO-Offload, section 4).
+    assert row["time_s"]["optimizer"] == pytest.approx(4 * 8030261248 / 20e9, rel=1e-6)
+    assert any("host" in what for what in found.assumptions())

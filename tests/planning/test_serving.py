@@ -10,7 +10,7 @@ from costlab.cli.__main__ import main
 from costlab.errors import InputError, SizeError
 from costlab.hardware.catalogue import load_profile
 from costlab.planning.bundled import named
-from costlab.planning.cluster import cluster
+from costlab.planning.cluster import Rates, cluster
 from costlab.planning.precision import FORMATS
 from costlab.planning.request import Request
 from costlab.planning.service import serve, what_fits
@@ -109,3 +109,28 @@ def test_the_command_prints_its_terms(capsys: pytest.CaptureFixture[str]) -> Non
     assert row["cost_per_million_tokens"] == pytest.approx(4e6 / 3600 / row["tokens_per_s"])
     assert main(["plan", "--fits", "24GiB", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["memory_bytes"] == 24 * 2**30
+
+
+def test_clusters_are_offered_beside_one_another(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["plan", "llama-3-8b", "--job", "serve", "--gpus", "1xH100-SXM,2xA100-80,1xT4",
+             "--price", "3,1.8,0.4", "--tpot", "50ms", "--json"]  # fmt: skip
+    assert main(words) == 0
+    offers = json.loads(capsys.readouterr().out)["clusters"]
+    alone = serve("llama-3-8b", "A100-80", 2, Request(), tpot_s=0.05,
+                  rates=Rates(price_per_hour=1.8))  # fmt: skip
+    row = next(r for r in alone.rows() if r["concurrency"] == alone.chosen)
+    assert offers[1]["row"] == {"replicas": 2, "tp": 1} | row
+    # Devices' hours over a million tokens of all of them.
+    cost = 2 * 1.8 / 3600 / row["tokens_per_s"] * 1e6
+    assert offers[1]["row"]["cost_per_million_tokens"] == pytest.approx(cost)
+    assert "weights bind" in offers[2]["reason"]
+    costs = [o["row"]["cost_per_million_tokens"] for o in offers[:2]]
+    assert [o["best"] for o in offers] == [c == min(costs) for c in costs] + [False]
+
+
+def test_no_cluster_that_serves_is_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "llama-3-70b", "--job", "serve", "--gpus", "1xT4,1xL4"]) == 2
+    assert "none of the clusters serves" in capsys.readouterr().err
+    assert main(["plan", "gpt2", "--job", "serve", "--gpus", "1xT4,1xL4",
+                 "--passages", "2x8"]) == 2  # fmt: skip
+    assert "one cluster" in capsys.readouterr().err

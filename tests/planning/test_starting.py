@@ -26,7 +26,7 @@ MEGATRON = {
     "num-virtual-stages-per-pipeline-rank", "sequence-parallel", "expert-model-parallel-size",
     "use-distributed-optimizer", "use-megatron-fsdp", "data-parallel-sharding-strategy",
     "ckpt-format", "micro-batch-size", "global-batch-size", "train-samples", "bf16",
-    "recompute-granularity", "recompute-method", "recompute-num-layers",
+    "recompute-granularity", "recompute-modules", "recompute-method", "recompute-num-layers",
 }  # fmt: skip
 # microsoft/DeepSpeed at 38327e07: docs/_pages/config-json.md and runtime/tensor_parallel/config.py.
 DEEPSPEED = {
@@ -53,6 +53,7 @@ def arguments(text: str) -> dict[str, str]:
         Plan(dp=2, tp=4, pp=4, ep=2, micro=2, accumulation=16, interleave=2, recompute=2),
         Plan(dp=8, zero=3, recompute=1),
         Plan(dp=4, cp=2, zero=0),
+        Plan(recompute=3),
     ],
 )
 def test_megatron_documents_every_argument(plan: Plan) -> None:
@@ -65,6 +66,7 @@ def test_megatron_documents_every_argument(plan: Plan) -> None:
     assert found["global-batch-size"] == str(plan.batch)
     assert (found["num-experts"], found["num-query-groups"]) == ("8", "8")
     assert found["train-samples"] == "244141"  # 1e9 / 4096
+    assert ("recompute-modules" in found) == (plan.recompute == 3)
     assert ("use-megatron-fsdp" in found) == (plan.zero == 3)
 
 

@@ -10,10 +10,12 @@ from benchmarks.published_runs import columns, decoder, runs
 from benchmarks.reference_rows import may_fit
 from benchmarks.step_times import SETS, errors
 from costlab.hardware.catalogue import load_profile
+from costlab.planning.bundled import named
 from costlab.planning.cluster import cluster
 from costlab.planning.parallel import Plan, Plans
 from costlab.planning.software import software, software_names
 from costlab.planning.step_time import step_time
+from costlab.planning.workload import workload
 
 WORK = decoder("22B", 2048, layers=48, width=6144, heads=64, vocabulary=51200)
 
@@ -90,3 +92,30 @@ def test_the_loss_reads_and_writes_32_bit_logits() -> None:
     ]
     # Four passes of 2048 tokens over 51200 words, an eighth of them here, 4 bytes, 2.039 TB/s.
     assert times[1] - times[0] == pytest.approx(4 * 2048 * 51200 / 8 * 4 / 2.039e12, rel=1e-3)
+
+
+def test_experts_of_few_tokens_multiply_slower() -> None:
+    """At ``grouped_rows`` tokens an expert, its products take twice as long."""
+    work = workload(named("mixtral-8x7b"), 2048)
+    machines, plans = cluster(load_profile("H100-SXM"), 8), Plans.of([Plan(dp=8, ep=8)])
+    soft = replace(software("megatron-flash"), products=1.0, launch_s=0.0, weights_exposed=0.0)
+    rows = 8 * 2048 * 2 / 8  # of 8 ranks, two experts a token, eight experts
+    times = [
+        float(step_time(work, plans, machines, replace(soft, grouped_rows=grouped)).total[0])
+        for grouped in (0.0, rows)
+    ]
+    # Up, gate and down, two experts a token, 32 layers, three times in forward and backward.
+    flop = 3 * 32 * 2 * 2048 * 2 * 3 * 4096 * 14336
+    assert times[1] - times[0] == pytest.approx(flop / machines.flop_per_s("bfloat16"), rel=1e-6)
+
+
+def test_recomputed_norms_and_activations_move_their_bytes_again() -> None:
+    # Norms 2 + 2 and GELU 8 of the 18 numbers a token and width that a layer of GPT moves.
+    assert WORK.pointwise_share == pytest.approx(12 / 18, rel=1e-3)
+    machines = cluster(load_profile("A100-80"), 8)
+    plans = Plans.of([Plan(tp=8, recompute=level) for level in (0, 3, 2)])
+    time = step_time(WORK, plans, machines, software("megatron-flash"))
+    assert time.recompute[0] == 0 < time.recompute[1] < time.recompute[2]
+    soft = software("megatron-flash")
+    moved = 12 / 18 * soft.elementwise * 2 * 2048 * 6144 * (1 / 8 + 2 / 8) / 3 / 2.039e12
+    assert time.recompute[1] == pytest.approx(48 * moved, rel=1e-3)

@@ -13,7 +13,7 @@ from costlab.figures.spec import StackSpec
 from costlab.hardware.catalogue import load_profile, profile_names
 from costlab.i18n import _
 from costlab.planning.api import usual_batch
-from costlab.planning.bundled import named
+from costlab.planning.bundled import named, names
 from costlab.planning.model import usual_length
 from costlab.units import (
     format_count,
@@ -200,6 +200,11 @@ def amount(wish: ToPlan, name: str) -> float | None:
     }.get(name, _number)  # fmt: skip
     found: float | None = _read(wish, name, parse)
     return found
+
+
+def choices() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Bundled models and devices; the first call reads them all."""
+    return names(), device_names()
 
 
 def device_names() -> tuple[str, ...]:

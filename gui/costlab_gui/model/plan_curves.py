@@ -68,7 +68,7 @@ def quantities(wish: ToPlan, view: str) -> tuple[Head, ...]:
             Head("ttft_s", "TTFT", "s"), *((price,) if wish.price else ()),
         )  # fmt: skip
     return (
-        Head("step_s_at_least", _("step, at least"), "s"),
+        Head("step_s_at_least", _("least time of a step"), "s"),
         Head("peak_bytes", _("memory"), "B"),
     )
 

@@ -110,6 +110,7 @@ def _usual(found: Training) -> dict[str, str]:
         "length": str(found.found.work.length),
         "batch": str(int(plans.batch[found.shown[0]])),
         "tokens": "300B",
+        "software": found.software.name,
         "per_node": str(machines.per_node),
         "link": _rate(machines.link_bytes_per_s),
         "network": _rate(machines.network_bytes_per_s),

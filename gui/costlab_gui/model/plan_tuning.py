@@ -9,7 +9,7 @@ from costlab.i18n import _
 from costlab.planning.bundled import named
 from costlab.planning.model import usual_length
 from costlab.planning.tuning import Asked, Tuning, tune
-from costlab.units import format_count, format_value
+from costlab.units import format_value
 from costlab_gui.model.plan import Answer, Head, amount, count, written
 from costlab_gui.model.plan_fields import job_title, work_fields
 from costlab_gui.model.to_plan import ToPlan
@@ -67,11 +67,10 @@ def tuned(wish: ToPlan) -> Answer:
         {**phase, "total_bytes": held + phase["moment_bytes"]} for phase in data["phases"]
     )
     best = max(range(len(rows)), key=lambda at: float(rows[at]["total_bytes"]))
-    headline = _("{job} of {model} on {gpus} x {device}: {trained} parameters learn; a step of {n} "
-                 "sequences a device takes at least {time}").format(
+    headline = _("{job} of {model} on {gpus} x {device}: {peak} of a device; a step takes at "
+                 "least {time}").format(
         job=job_title(wish.job), model=data["model"], gpus=data["gpus"], device=data["device"],
-        trained=format_count(data["trained_parameters"]), n=data["sequences"],
-        time=format_value(data["step_s_at_least"], "s"),
+        peak=written(data["peak_bytes"], "B"), time=format_value(data["step_s_at_least"], "s"),
     )  # fmt: skip
     return Answer(
         wish, data, headline, heads(), rows, best, _memory(data, rows), None,

@@ -15,6 +15,7 @@ from costlab.reporting.api import report, to_document
 from costlab.reporting.document import Document, Figure, Notes, Section
 from costlab.reporting.sections import formula_section
 from costlab_gui.model.explore import metric_title, panel, point
+from costlab_gui.model.plan_report import plan_document
 from costlab_gui.model.session import Session
 from costlab_gui.model.workspace import Workspace
 
@@ -26,9 +27,13 @@ def write_report(
 ) -> Path:
     """Write the report of what is shown; its format follows from the suffix, as on the CLI.
 
+    From the Plan page it is the report of the plan.
+
     Raises:
         InputError: for another suffix, if nothing can be shown, or nothing be written.
     """
+    if session.page == "plan":
+        return report(plan_document(session.plan), path)
     return report(session_document(session, workspace, measured), path)
 
 

@@ -15,10 +15,10 @@ VIEWS = ("memory", "time", "pareto", "gpus", "n", "b")
 class ToPlan:
     """The fields are the options of ``costlab plan``, with their texts; "" takes its default."""
 
-    model: str = "llama-3-8b"
+    model: str = "gpt3-175b"
     job: str = TRAIN
-    device: str = "H100-80G-SXM"
-    gpus: str = "64"
+    device: str = "A100-80G-SXM"
+    gpus: str = "1024"
     length: str = ""
     batch: str = ""
     tokens: str = ""

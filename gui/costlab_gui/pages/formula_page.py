@@ -36,14 +36,14 @@ class FormulaPage(Page):
         super().__init__(hub, parent)
         self._program = QComboBox()
         self._program.setAccessibleName(_("Program"))
-        self._program.setMinimumContentsLength(14)
+        self._program.setMinimumContentsLength(9)
         self._program.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )
         self._program.activated.connect(self._choose_program)
         self._quantity = QComboBox()
         self._quantity.setAccessibleName(_("Quantity"))
-        self._quantity.setMinimumContentsLength(14)
+        self._quantity.setMinimumContentsLength(9)
         self._quantity.setSizeAdjustPolicy(
             QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
         )

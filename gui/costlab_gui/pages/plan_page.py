@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSignalBlocker, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QRectF, QSignalBlocker, Qt, QTimer
 from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSplitter, QVBoxLayout, QWidget
 
 from costlab.figures.spec import AnyFigure, FigureSpec, StackSpec
@@ -10,7 +10,7 @@ from costlab.figures.stack_svg import column_span
 from costlab.i18n import _
 from costlab_gui.hub import Hub
 from costlab_gui.jobs.worker import Worker
-from costlab_gui.model.plan import Answer, Problem, ask, usual
+from costlab_gui.model.plan import Answer, Problem, ask, choices, usual
 from costlab_gui.model.plan_curves import (
     MEMORY,
     TIME,
@@ -55,11 +55,12 @@ class PlanPage(Page):
         self._filled: Answer | Problem | None = None
         self._shown: Answer | Problem | None = None
         self._row = 0
-        self._number = 0
+        self._asked = self._drawn = 0  # answers and pictures, the last one counts
         self._help: ToPlan | None = None
         self.form = PlanForm(hub)
         self.choice = SegmentedControl(_("what is shown"))
         self.quantity = QComboBox()
+        self.quantity.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
         self.quantity.setAccessibleName(_("quantity of the curve"))
         self.headline = ElidedLabel()
         set_role(self.headline, "strong")
@@ -92,6 +93,7 @@ class PlanPage(Page):
         self.empty.acted.connect(self._take_help)
         self.plot.clicked.connect(lambda at: self.pick(int(at[0])))
         self.plot.stepped.connect(self._stepped)
+        self.plot.installEventFilter(self)
 
     def _lay_out(self) -> None:
         head = QHBoxLayout()
@@ -157,17 +159,18 @@ class PlanPage(Page):
         return self.plot.spec
 
     def refresh(self, changed: frozenset[str]) -> None:
-        if changed and not changed & _FIELDS:
+        first = self._asked == 0
+        if not (first or changed & _FIELDS):
             return
         self._follow()
-        if self._shown is None or not changed or "plan" in changed:
+        if first:
+            # Names are read in the thread; the controls take longer than a frame with the page.
+            self._worker.do(choices, lambda _read: self.hub.idle.first(self.form.build))
+        if first or "plan" in changed:
             if self.form.is_built:
                 self.form.follow()
-            else:
-                self.hub.idle.first(self.form.build)
             self.compute()
         else:
-            self._number += 1
             self._draw()
 
     def _follow(self) -> None:
@@ -189,12 +192,12 @@ class PlanPage(Page):
     def compute(self) -> None:
         """Have the answer computed, and the curve if one is looked at."""
         wish = self.hub.session.plan
-        self._number += 1
-        number = self._number
+        self._asked += 1
+        number = self._asked
         self._patience.start()
 
         def work() -> tuple[Answer | Problem | None, tuple[str, ToPlan] | None]:
-            found = ask(wish) if number == self._number else None
+            found = ask(wish) if number == self._asked else None
             return found, helpful(wish, found) if isinstance(found, Problem) else None
 
         self._worker.do(work, lambda found: self._take(number, *found))
@@ -202,7 +205,7 @@ class PlanPage(Page):
     def _take(
         self, number: int, found: Answer | Problem | None, help_: tuple[str, ToPlan] | None
     ) -> None:
-        if found is None or number != self._number:
+        if found is None or number != self._asked:
             return
         before = self._answer
         self._shown = found
@@ -267,24 +270,25 @@ class PlanPage(Page):
         answer, view = self._answer, self.view
         if answer is None:
             return
+        self._drawn += 1
         if view in (MEMORY, TIME):
             self._done()
             spec = answer.time if view == TIME and answer.time is not None else answer.memory
             self._picture(spec, answer.headline)
             return
-        wish, number = answer.wish, self._number
+        wish, number, asked = answer.wish, self._drawn, self._asked
         key = self.hub.session.plan_quantity
         self._patience.start()
 
         def wanted() -> bool:
-            return number == self._number
+            return number == self._drawn and asked == self._asked
 
         self._worker.do(
             lambda: curve(wish, view, key, wanted), lambda found: self._take_curve(number, found)
         )
 
     def _take_curve(self, number: int, found: Curve) -> None:
-        if number != self._number:
+        if number != self._drawn:
             return
         self._done()
         if found.figure is None:
@@ -314,6 +318,12 @@ class PlanPage(Page):
         left, right = column_span(frame, self._row)
         top = frame.at_y(spec.total(self._row))
         self.plot.outline(QRectF(left - 3, top - 3, right - left + 6, frame.bottom - top + 6))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Keep the outline around its column when the picture takes another size."""
+        if watched is self.plot and event.type() == QEvent.Type.Resize:
+            self._outline()
+        return False
 
     def _stepped(self, dx: int, dy: int) -> None:
         if self._answer is not None:

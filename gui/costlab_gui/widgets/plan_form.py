@@ -19,10 +19,9 @@ from PySide6.QtWidgets import (
 )
 
 from costlab.i18n import _
-from costlab.planning.bundled import names
 from costlab_gui.hub import Hub
 from costlab_gui.model import own_devices
-from costlab_gui.model.plan import Problem, device_names
+from costlab_gui.model.plan import Problem, choices
 from costlab_gui.model.plan_fields import (
     FIELDS,
     cluster_fields,
@@ -38,6 +37,8 @@ from costlab_gui.widgets.error_line import ErrorLine
 from costlab_gui.widgets.plan_field import PlanField, Value
 
 _LETTERS, _LEAST_EM = 16, 24
+_AT_ONCE = 4
+"""Controls that are made in one piece of idle work."""
 
 
 class PlanForm(QScrollArea):
@@ -58,16 +59,16 @@ class PlanForm(QScrollArea):
         """Whether the controls are there; they take longer than a frame with the page."""
 
     def build(self) -> None:
-        """Make the controls, and show the session."""
-        self.is_built = True
+        """Make the controls and show the session, a piece after the other."""
         self.job = _box(_("job"))
         for job in JOBS:
             self.job.addItem(job_title(job), job)
         self.model = _box(_("model"))
         self.model.setEditable(True)
         self.model.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        self.model.addItems(names())
-        completer = QCompleter(names(), self.model)
+        models, self._devices = choices()
+        self.model.addItems(models)
+        completer = QCompleter(models, self.model)
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
         self.model.setCompleter(completer)
@@ -91,6 +92,16 @@ class PlanForm(QScrollArea):
         self.device.activated.connect(
             lambda index: self._change(device=self.device.itemData(index))
         )
+        self._hub.idle.first(self._build_fields)
+
+    def _build_fields(self) -> None:
+        missing = [name for name in _asked(self._hub.session.plan.job) if name not in self.fields]
+        for name in missing[:_AT_ONCE]:
+            self._field(name)
+        if missing[_AT_ONCE:]:
+            self._hub.idle.first(self._build_fields)
+            return
+        self.is_built = True
         self.follow()
 
     def _lay_out(self) -> None:
@@ -133,8 +144,12 @@ class PlanForm(QScrollArea):
         return self.prices if any(name in price_fields(job) for job in JOBS) else self.work
 
     def follow(self) -> None:
-        """Take everything from the session."""
+        """Take everything from the session; controls that a job needs first are made first."""
         wish = self._hub.session.plan
+        if any(name not in self.fields for name in _asked(wish.job)):
+            self.is_built = False
+            self._hub.idle.first(self._build_fields)
+            return
         blockers = [QSignalBlocker(box) for box in (self.job, self.model, self.device)]
         self.job.setCurrentIndex(self.job.findData(wish.job))
         self.model.setCurrentText(wish.model)
@@ -142,7 +157,7 @@ class PlanForm(QScrollArea):
         self._show_device(wish.device)
         for blocker in blockers:
             blocker.unblock()
-        shown = {*work_fields(wish.job), *cluster_fields(wish.job), *price_fields(wish.job)}
+        shown = _asked(wish.job)
         for name in FIELDS:
             if name in shown:
                 self._field(name).show_value(getattr(wish, name), self._usual.get(name, ""))
@@ -180,7 +195,7 @@ class PlanForm(QScrollArea):
             self._change(model=name)
 
     def _show_device(self, device: str) -> None:
-        found = [*device_names(), *(str(path) for path in own_devices.recent())]
+        found = [*self._devices, *(str(path) for path in own_devices.recent())]
         if device not in found:
             found.append(device)
         if [self.device.itemData(at) for at in range(self.device.count())] != found:
@@ -205,6 +220,10 @@ class PlanForm(QScrollArea):
             self._hub.change(
                 _("plan: change {field}").format(field=title), self._drag, plan=changed
             )  # fmt: skip
+
+
+def _asked(job: str) -> tuple[str, ...]:
+    return (*cluster_fields(job), *work_fields(job), *price_fields(job))
 
 
 def _box(name: str) -> QComboBox:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from costlab.errors import InputError
 from costlab_gui.model.session import DTYPES, METRICS, MODES, Budget, Session, Setting, ToMeasure
 from costlab_gui.model.session_file import from_json, load, save, to_json
+from costlab_gui.model.to_plan import ToPlan
 
 settings = st.builds(
     Setting,
@@ -114,6 +115,9 @@ def test_what_is_missing_is_named_and_the_rest_opens(tmp_path: Path) -> None:
         ({"colour": "red"}, "colour"),
         ({"colours": {"lstm": -1}}, "colours"),
         ({"map_over": ["n"]}, "map_over"),
+        ({"plan": {"job": "daydream"}}, "daydream"),
+        ({"plan": {"gpus": 8}}, "gpus"),
+        ({"plan_view": "sideways"}, "plan_view"),
     ],
 )
 def test_impossible_contents_are_one_clear_error(change: dict[str, Any], word: str) -> None:
@@ -140,3 +144,19 @@ def test_fields_that_a_file_lacks_take_their_defaults() -> None:
     assert from_json({"schema": "costlab.session/1"}) == (Session(), ())
     narrow = {"schema": "costlab.session/1", "setting": {"mode": "train"}}
     assert from_json(narrow)[0] == replace(Session(), setting=Setting(mode="train"))
+
+
+def test_a_plan_comes_back_and_its_files_move_along(tmp_path: Path) -> None:
+    config = tmp_path / "mine" / "config.json"
+    config.parent.mkdir()
+    config.write_text("{}", encoding="utf-8")
+    wish = ToPlan(model=str(config), job="serve", gpus="4", prompt="2k", tpot="40ms")
+    session = Session(page="plan", plan=wish, plan_view="b", plan_quantity="tpot_s")
+    save(session, tmp_path / "a.costlab.json")
+
+    assert load(tmp_path / "a.costlab.json") == (session, ())
+    assert json.loads((tmp_path / "a.costlab.json").read_text())["plan"]["model"] == (
+        "mine/config.json"
+    )
+    config.unlink()
+    assert load(tmp_path / "a.costlab.json")[1] == (f"missing: {config}",)

@@ -8,16 +8,29 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QAccessible
+from PySide6.QtWidgets import (
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QSlider,
+    QWidget,
+)
 from pytestqt.qtbot import QtBot
 
 from costlab.figures.spec import FigureSpec, StackSpec
+from costlab.figures.stack_svg import column_span
 from costlab_gui.hub import Hub
 from costlab_gui.model.document import Document
 from costlab_gui.model.session import Session
 from costlab_gui.model.to_plan import ToPlan
 from costlab_gui.model.workspace import Workspace
 from costlab_gui.pages.plan_page import PlanPage
+from costlab_gui.widgets.elided_label import ElidedLabel
+from costlab_gui.widgets.number_table import NumberTable
 from costlab_gui.widgets.origin_dialog import OriginDialog
+from costlab_gui.widgets.svg_figure import SvgFigure
 
 WISH = ToPlan(model="llama-2-7b", device="A100-80G-SXM", gpus="8", price="2")
 
@@ -170,3 +183,53 @@ def test_a_number_opens_where_it_comes_from(page: PlanPage, qtbot: QtBot) -> Non
     dialog = page.window().findChildren(OriginDialog)[0]
     assert dialog.origin.value == page.answer.text(1, page.answer.heads[column])
     dialog.reject()
+
+
+def test_a_view_that_changes_while_an_answer_is_computed_loses_nothing(
+    page: PlanPage, qtbot: QtBot
+) -> None:
+    page.hub.change("ask", plan=replace(WISH, gpus="16"))
+    page.hub.flush()
+    page.hub.change("look", plan_view="gpus")
+    page.hub.flush()
+    page.hub.change("look", plan_view="time")
+    page.hub.flush()
+    qtbot.waitUntil(lambda: page.is_read)
+    assert page.answer is not None and page.answer.data["gpus"] == 16
+    assert page.figure() == page.answer.time
+
+
+def test_the_outline_stays_around_its_plan(page: PlanPage, qtbot: QtBot) -> None:
+    page.resize(1000, 800)
+    frame, spec = page.plot.frame, page.figure()
+    assert frame is not None and isinstance(spec, StackSpec)
+    left, right = column_span(frame, page.row)
+    outlined = page.plot.outlined
+    assert outlined is not None
+    assert outlined.center().x() == pytest.approx((left + right) / 2)
+    assert outlined.bottom() == pytest.approx(frame.bottom + 3)
+
+
+def test_no_text_is_cut_in_a_small_window(page: PlanPage, qtbot: QtBot) -> None:
+    for job in ("train", "serve", "lora", "rlhf"):
+        _ask(page, qtbot, job=job)
+        labels = [one for one in page.findChildren(QLabel) if one.isVisible() and one.text()]
+        assert len(labels) > 15
+        for label in labels:
+            if isinstance(label, ElidedLabel) or label.wordWrap():
+                continue
+            assert label.width() >= label.sizeHint().width(), label.text()
+        for box in page.findChildren(QComboBox):
+            if box.isVisible():
+                needed = box.fontMetrics().horizontalAdvance(box.currentText())
+                assert box.width() >= needed, box.currentText()
+
+
+def test_everything_has_a_name_for_screen_readers(page: PlanPage) -> None:
+    kinds = (QComboBox, QLineEdit, QSlider, NumberTable, QPushButton, SvgFigure)
+    for widget in page.findChildren(QWidget):
+        inner = widget.parent()
+        if isinstance(widget, kinds) and widget.isVisible() and not isinstance(inner, QComboBox):
+            interface = QAccessible.queryAccessibleInterface(widget)
+            assert interface.text(QAccessible.Text.Name), widget
+    assert page.plot.accessibleDescription()
