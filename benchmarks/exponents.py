@@ -1,8 +1,8 @@
 """How time and peak memory grow with n, measured against predicted, over the timed architectures.
 
 ``python -m benchmarks.exponents`` sweeps the architectures of ``benchmarks.times``, or those named,
-in every mode over five lengths of one width (half an hour on two cores) and compares slopes over the
-same sizes: of the measured values, and of the predictions by this machine's newest calibration.
+in every mode over five lengths of one width (half an hour on two cores) and compares slopes over
+the same sizes: of the measured values, and of the predictions by this machine's newest calibration.
 Exit status 1 if a slope of peak memory is off by more than 0.05, if one of time that the noise lets
 be told is off by more than 0.15, or if more than a quarter of those of time cannot be told.
 ``--write`` puts the table into README.md.
