@@ -1,4 +1,4 @@
-"""Predicted against measured peak memory and time, for every catalogued architecture.
+"""Predicted against measured peak memory and time, for the architectures of ``time_points.toml``.
 
 Run ``python -m benchmarks.accuracy`` (``--quick`` for two sizes each; ``--write`` puts the tables
 into README.md; ``--only memory`` or ``time``). Times are those of ``benchmarks.times``. Of peak
@@ -23,6 +23,7 @@ from benchmarks import times
 from benchmarks.peaks import measured_peaks
 from benchmarks.points import Bounds, draw_sizes, evaluate
 from benchmarks.tables import machine, markdown_table, write_between
+from benchmarks.time_points import timed_architectures
 from costlab.algebra import as_expr, total
 from costlab.arch import registry
 from costlab.errors import InputError, UnknownNameError
@@ -196,7 +197,7 @@ def report(found: Sequence[Outcome], took_s: float) -> str:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, print the table, and write it if asked."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy", description=__doc__)
-    parser.add_argument("architectures", nargs="*", help="default: all")
+    parser.add_argument("architectures", nargs="*", help="default: those of the times")
     parser.add_argument("--modes", default=",".join(MODES))
     parser.add_argument("--dtype", default="float32")
     parser.add_argument("--sizes", type=int, default=6, help="sizes of each (default 6)")
@@ -214,7 +215,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _memory(args: argparse.Namespace) -> int:
     start = time.monotonic()
     found: list[Outcome] = []
-    for name in args.architectures or registry.names():
+    for name in args.architectures or timed_architectures():
         count = 2 if args.quick else args.sizes
         planned = planned_points(name, args.modes.split(","), args.dtype, count, Bounds())
         chosen = list(outcomes(planned))

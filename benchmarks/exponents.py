@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from benchmarks.swept import swept
 from benchmarks.tables import machine, markdown_table, write_between
-from benchmarks.time_points import load_points
+from benchmarks.time_points import timed_architectures
 from costlab.arch import registry
 from costlab.calibration.choice import load_machine
 from costlab.comparison.api import compare
@@ -51,7 +51,7 @@ def programs() -> list[tuple[str, str]]:
     """Every timed architecture whose cost has an n, in each of its modes."""
     return [
         (name, mode)
-        for name in dict.fromkeys(point.architecture for point in load_points())
+        for name in timed_architectures()
         for mode in _MODES
         if mode in registry.spec(name).modes and "n" in formulas.load(name, mode).sizes
     ]

@@ -72,6 +72,11 @@ def load_points(path: Path = FILE) -> list[TimePoint]:
     ]
 
 
+def timed_architectures() -> list[str]:
+    """The architectures whose times are predicted and measured."""
+    return list(dict.fromkeys(point.architecture for point in load_points()))
+
+
 def measure_points(
     points: Sequence[TimePoint], passes: int, show: Callable[[str], None]
 ) -> list[TimePoint]:

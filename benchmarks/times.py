@@ -1,4 +1,4 @@
-"""Predicted against measured time of every catalogued architecture at fixed sizes.
+"""Predicted against measured time of architectures at sizes fixed beforehand.
 
 Run ``python -m benchmarks.times``: it calibrates (or takes the newest calibration of this machine
 with ``--stored``), measures the points of ``time_points.toml``, predicts them, and prints errors by
