@@ -1,11 +1,12 @@
 """How time and peak memory grow with n, measured against predicted, over the timed architectures.
 
 ``python -m benchmarks.exponents`` sweeps the architectures of ``benchmarks.times``, or those named,
-in every mode over five lengths of one width (half an hour on two cores) and compares slopes over
-the same sizes: of the measured values, and of the predictions by this machine's newest calibration.
+in every mode over five lengths of one width (half an hour on two cores), one after the other, and
+compares slopes over the same sizes: of the measured values, and of the predictions by this
+machine's newest calibration.
 Exit status 1 if a slope of peak memory is off by more than 0.05, if one of time that the noise lets
 be told is off by more than 0.15, or if more than a quarter of those of time cannot be told.
-``--write`` puts the table into README.md.
+``--write`` puts the rows into README.md, in place of those of the same architectures.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import sys
 from collections.abc import Sequence
 
 from benchmarks.swept import swept
-from benchmarks.tables import machine, markdown_table, write_between
+from benchmarks.tables import machine, markdown_table, rows_between, write_between
 from benchmarks.time_points import timed_architectures
 from costlab.arch import registry
 from costlab.calibration.choice import load_machine
@@ -41,6 +42,8 @@ _PLAN = TimingPlan(
     patience_s=0.3,
 )
 _MAY_NOT_TELL = 0.25
+# Columns of the verdicts.
+_TIME, _PEAK = 6, 9
 _HEADER = (
     "architecture", "mode", "time predicted", "measured", "95 % interval", "noise", "verdict",
     "peak predicted", "measured", "verdict",
@@ -94,13 +97,10 @@ def _peak(one: Exponent) -> list[str]:
     return [f"{one.predicted:.3f}", f"{one.measured:.3f}", one.verdict]
 
 
-def report(found: Sequence[Exponent]) -> tuple[str, bool]:
-    """The table with its summary, and whether the goals are met."""
-    times = [e for e in found if e.metric == "time"]
-    peaks = [e for e in found if e.metric == "peak_bytes"]
-    untold = sum(e.verdict == CANNOT_TELL for e in times)
-    agree = sum(e.verdict == AGREES for e in times)
-    exact = sum(e.verdict == AGREES for e in peaks)
+def report(table: Sequence[Sequence[str]]) -> tuple[str, bool]:
+    """The rows as a table with its summary, and whether the goals are met."""
+    times, peaks = ([row[place] for row in table] for place in (_TIME, _PEAK))
+    untold, agree, exact = times.count(CANNOT_TELL), times.count(AGREES), peaks.count(AGREES)
     met = (
         exact == len(peaks)
         and agree + untold == len(times)
@@ -114,7 +114,7 @@ def report(found: Sequence[Exponent]) -> tuple[str, bool]:
         + " ".join(f"{k}={v}" for k, v in SIZES.items())
         + f"; float32, 1 thread, five processes a point.\n\n{machine()}."
     )
-    return f"{markdown_table(_HEADER, rows(found))}\n\n{text}", met
+    return f"{markdown_table(_HEADER, table)}\n\n{text}", met
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -122,13 +122,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.exponents", description=__doc__)
     parser.add_argument("architectures", nargs="*", help="default: all")
     parser.add_argument("--seed", type=int, default=1, help="of the order (default 1)")
-    parser.add_argument("--write", action="store_true", help="put the table into README.md")
+    parser.add_argument(
+        "--write", action="store_true", help="put the rows into README.md, as each is known"
+    )
     args = parser.parse_args(arguments)
     chosen = [p for p in programs() if not args.architectures or p[0] in args.architectures]
-    text, met = report(measure(chosen, args.seed))
+    known: dict[tuple[str, ...], Sequence[str]] = {}
+    if args.write and args.architectures:
+        known = {row[:2]: row for row in rows_between("exponents")}
+    text, met = "", False
+    for name in dict.fromkeys(architecture for architecture, _mode in chosen):
+        found = measure([program for program in chosen if program[0] == name], args.seed)
+        new = rows(found)
+        print(markdown_table(_HEADER, new), flush=True)
+        known |= {(row[0], row[1]): row for row in new}
+        order = [program for program in programs() if program in known]
+        text, met = report([known[program] for program in order])
+        if args.write:
+            write_between("exponents", text)
     print("\n" + text)
-    if args.write:
-        write_between("exponents", text)
     return int(not met)
 
 
