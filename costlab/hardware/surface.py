@@ -24,17 +24,21 @@ _SLOPE_PENALTY = 4.0  # keeps slopes of dimensions that hardly vary near 0
 class Surface:
     """Gaussian-process regression with a linear trend (Rasmussen and Williams 2006, section 2.7).
 
-    Beyond the measured sizes the rate is that of the nearest measured size, by dimension.
+    Beyond the measured sizes the rate is that of the nearest measured size, by dimension, and no
+    shape has a higher rate than any that was measured: where several dimensions are large that
+    were only measured one by one, the trend would go on.
 
     Attributes:
         known: log2 of the measured shapes, [points, dimensions].
         trend: intercept and slopes, [1 + dimensions].
         weights: of the kernel at each point, [points].
+        best: the highest measured rate.
     """
 
     known: Array
     trend: Array
     weights: Array
+    best: float
 
     @classmethod
     def through(cls, rates: Sequence[ShapedRate]) -> Surface:
@@ -45,7 +49,8 @@ class Surface:
         penalty = np.diag([1e-9, *[_SLOPE_PENALTY] * known.shape[1]])
         trend = np.linalg.solve(design.T @ design + penalty, design.T @ logs)
         covariance = _kernel(_squared_distance(known, known)) + _NOISE**2 * np.eye(len(rates))
-        return cls(known, trend, np.linalg.solve(covariance, logs - design @ trend))
+        weights = np.linalg.solve(covariance, logs - design @ trend)
+        return cls(known, trend, weights, max(rate.flop_per_s for rate in rates))
 
     @cached_property
     def _levels(self) -> list[tuple[Array, Array]]:
@@ -74,7 +79,8 @@ class Surface:
                 weights = weights * (near[..., 0, :] @ member.T)
             else:
                 varying.append((near, member))
-        return np.asarray(np.exp(logs + _total(weights, varying))).reshape(extent)
+        found = np.minimum(np.exp(logs + _total(weights, varying)), self.best)
+        return np.asarray(found).reshape(extent)
 
 
 def _total(weights: Array, varying: Sequence[tuple[Array, Array]]) -> Array:
