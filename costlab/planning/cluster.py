@@ -7,8 +7,10 @@ Prices and carbon intensity are inputs: no figure of either comes with CostLab.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import ceil
+from typing import TypeVar
 
 from costlab.errors import InputError
 from costlab.hardware.profile import DeviceProfile
@@ -130,3 +132,36 @@ def cluster(
             advice=_("give --network, for example --network 12.5GB/s a device"),
         )
     return Cluster(profile, devices, per_node, link, network, rates or Rates(), tuple(assumptions))
+
+
+_Answer = TypeVar("_Answer")
+
+
+def on_each(
+    machines: Sequence[tuple[str, int, Rates | None]],
+    ask: Callable[[str, int, Rates | None], _Answer],
+    none: str,
+) -> list[tuple[str, int, _Answer | None, str]]:
+    """Device and count of each cluster with its answer, or None and why there is none.
+
+    Args:
+        machines: device, count and rates.
+        ask: what is wanted of one cluster; raises InputError if it cannot.
+        none: what is said where none of them can.
+
+    Raises:
+        InputError: if none of them can, with the reason of the last.
+    """
+    found: list[tuple[str, int, _Answer | None, str]] = []
+    for device, gpus, rates in machines:
+        try:
+            found.append((device, gpus, ask(device, gpus, rates), ""))
+        except InputError as error:
+            found.append((device, gpus, None, str(error)))
+    if all(answer is None for _device, _gpus, answer, _why in found):
+        raise InputError(
+            none,
+            given=", ".join(f"{gpus}x{device}" for device, gpus, _answer, _why in found),
+            advice=found[-1][3],
+        )
+    return found

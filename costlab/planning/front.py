@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from costlab.errors import InputError
 from costlab.i18n import _
 from costlab.planning.api import Training, plan
-from costlab.planning.cluster import Rates
+from costlab.planning.cluster import Rates, on_each
 from costlab.planning.model import ModelConfig
 
 
@@ -41,19 +40,12 @@ def clusters(
     Raises:
         InputError: if the job fits none of them.
     """
-    found = []
-    for device, gpus, rates in machines:
-        try:
-            found.append(Choice(device, gpus, plan(model, device, gpus, rates=rates, **job)))
-        except InputError as error:
-            found.append(Choice(device, gpus, None, str(error)))
-    if all(choice.training is None for choice in found):
-        raise InputError(
-            _("the job fits none of the clusters"),
-            given=", ".join(f"{choice.gpus}x{choice.device}" for choice in found),
-            advice=found[-1].reason,
-        )
-    return found
+    found = on_each(
+        machines,
+        lambda device, gpus, rates: plan(model, device, gpus, rates=rates, **job),
+        _("the job fits none of the clusters"),
+    )
+    return [Choice(*one) for one in found]
 
 
 def front(choices: Sequence[Choice]) -> list[Choice]:

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from costlab.errors import InputError
 from costlab.hardware.catalogue import load_profile
 from costlab.i18n import _
 from costlab.planning.bundled import named, names
-from costlab.planning.cluster import Cluster, Rates, cluster
+from costlab.planning.cluster import Cluster, Rates, cluster, on_each
 from costlab.planning.model import ModelConfig
 from costlab.planning.precision import FORMATS
 from costlab.planning.request import TERMS, Request
@@ -145,20 +144,12 @@ def services(
     Raises:
         InputError: if none of them can.
     """
-    found = []
-    for device, gpus, rates in machines:
-        try:
-            service = serve(model, device, gpus, request, rates=rates, **limits)
-            found.append(Offer(device, gpus, service))
-        except InputError as error:
-            found.append(Offer(device, gpus, None, str(error)))
-    if all(offer.service is None for offer in found):
-        raise InputError(
-            _("none of the clusters serves the model"),
-            given=", ".join(f"{offer.gpus}x{offer.device}" for offer in found),
-            advice=found[-1].reason,
-        )
-    return found
+    found = on_each(
+        machines,
+        lambda device, gpus, rates: serve(model, device, gpus, request, rates=rates, **limits),
+        _("none of the clusters serves the model"),
+    )
+    return [Offer(*one) for one in found]
 
 
 def _passes(request: Request) -> list[str]:

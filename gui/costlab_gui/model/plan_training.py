@@ -128,37 +128,39 @@ def _rate(value: float) -> str:
 
 def _memory(data: dict[str, Any], rows: list[dict[str, Any]]) -> StackSpec:
     capacity = data["capacity_bytes"]
-    return StackSpec(
-        title=_("Memory of the fullest device, {model} on {gpus} x {device}").format(
-            model=data["model"], gpus=data["gpus"], device=data["device"]
-        ),
-        y=Axis(_("memory of a device"), "B", LINEAR),
-        moments=tuple(row["text"] for row in rows),
-        phases=("",) * len(rows),
-        layers=tuple(
-            Layer(kind, tuple(row["memory_bytes"][kind] for row in rows), colour)
-            for kind, colour in KINDS.items()
-            if any(row["memory_bytes"][kind] for row in rows)
-        ),
-        marks=(
-            Mark("y", capacity, _("capacity {size}").format(size=format_value(int(capacity), "B"))),
-        ),
-    )
+    mark = Mark("y", capacity, _("capacity {size}").format(size=format_value(int(capacity), "B")))
+    title = _("Memory of the fullest device, {model} on {gpus} x {device}")
+    axis = Axis(_("memory of a device"), "B", LINEAR)
+    return _stack(title, axis, data, rows, "memory_bytes", KINDS, (mark,))
 
 
 def _time(data: dict[str, Any], rows: list[dict[str, Any]]) -> StackSpec:
+    title = _("Time of a step, {model} on {gpus} x {device}")
+    axis = Axis(_("time of a step"), "s", LINEAR)
+    return _stack(title, axis, data, rows, "time_s", _CAUSE_COLOURS)
+
+
+def _stack(
+    title: str,
+    axis: Axis,
+    data: dict[str, Any],
+    rows: list[dict[str, Any]],
+    quantity: str,
+    colours: Mapping[str, int],
+    marks: tuple[Mark, ...] = (),
+) -> StackSpec:
+    """A bar for each plan of what ``quantity`` of it is made of, as far as any plan has it."""
     return StackSpec(
-        title=_("Time of a step, {model} on {gpus} x {device}").format(
-            model=data["model"], gpus=data["gpus"], device=data["device"]
-        ),
-        y=Axis(_("time of a step"), "s", LINEAR),
+        title=title.format(model=data["model"], gpus=data["gpus"], device=data["device"]),
+        y=axis,
         moments=tuple(row["text"] for row in rows),
         phases=("",) * len(rows),
         layers=tuple(
-            Layer(cause, tuple(row["time_s"][cause] for row in rows), colour)
-            for cause, colour in _CAUSE_COLOURS.items()
-            if any(row["time_s"][cause] for row in rows)
+            Layer(part, tuple(row[quantity][part] for row in rows), colour)
+            for part, colour in colours.items()
+            if any(row[quantity][part] for row in rows)
         ),
+        marks=marks,
     )
 
 
